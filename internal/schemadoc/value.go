@@ -63,18 +63,26 @@ func (v *Value) Get(name string) *Value {
 	if v == nil || v.Kind != Object {
 		return nil
 	}
+	if i := v.find(name); i >= 0 {
+		return v.Members[i].Value
+	}
+	return nil
+}
+
+// find returns the place of a member of an object, or -1.
+func (v *Value) find(name string) int {
 	if v.index != nil {
 		if i, ok := v.index[name]; ok {
-			return v.Members[i].Value
+			return i
 		}
-		return nil
+		return -1
 	}
 	for i := range v.Members {
 		if v.Members[i].Name == name {
-			return v.Members[i].Value
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // Is reports whether v is there and of that kind.
