@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -38,7 +39,7 @@ func New(secrets ...string) *Redactor {
 }
 
 // Add makes r look for more secrets, each as it is and in the spellings that
-// servers and libraries echo: escaped for a URL or for JSON, and in base64.
+// servers and libraries echo: escaped for a URL, for JSON or by %q, and in base64.
 // Secrets shorter than [MinLength] are ignored.
 func (r *Redactor) Add(secrets ...string) {
 	r.mu.Lock()
@@ -48,12 +49,14 @@ func (r *Redactor) Add(secrets ...string) {
 		if len(s) < MinLength {
 			continue
 		}
-		quoted, _ := json.Marshal(s)
+		quoted, _ := json.Marshal(s) // a string cannot fail
+		goQuoted := strconv.Quote(s)
 		for _, form := range []string{
 			s,
 			url.QueryEscape(s),
 			url.PathEscape(s),
-			strings.Trim(string(quoted), `"`),
+			string(quoted[1 : len(quoted)-1]),
+			goQuoted[1 : len(goQuoted)-1],
 			base64.StdEncoding.EncodeToString([]byte(s)),
 			base64.RawStdEncoding.EncodeToString([]byte(s)),
 			base64.RawURLEncoding.EncodeToString([]byte(s)),
