@@ -1,0 +1,156 @@
+package config
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/internal/atomicfile"
+)
+
+// NeedsTrust lists what a person has to accept before the file may be used,
+// one line each, fit for a terminal: the commands it would start, and the
+// variables it would put into URLs and headers. The list is empty for a file
+// that was named or stands in the user's own folder, and for one that does
+// neither.
+func (c *Config) NeedsTrust() []string {
+	if c.File.Found != Upward {
+		return nil
+	}
+	var reasons []string
+	for _, name := range c.Names() {
+		s := c.servers[name].checked
+		if s.command != "" {
+			reasons = append(reasons, fmt.Sprintf("start %s (server %q)", commandLine(s), name))
+		}
+		for _, v := range environmentNames(s.url) {
+			reasons = append(reasons, fmt.Sprintf("put $%s into the URL%s (server %q)", quoteName(v), to(s.url), name))
+		}
+		for header, value := range s.headers {
+			for _, v := range environmentNames(value) {
+				reasons = append(reasons, fmt.Sprintf("put $%s into the header %s%s (server %q)", quoteName(v), quoteName(header), to(s.url), name))
+			}
+		}
+	}
+	slices.Sort(reasons)
+	return slices.Compact(reasons)
+}
+
+// commandLine shows a command as it is written, variables unexpanded.
+func commandLine(s server) string {
+	words := make([]string, 0, 1+len(s.args))
+	for _, word := range append([]string{s.command}, s.args...) {
+		if strings.IndexFunc(word, func(r rune) bool { return !strconv.IsPrint(r) }) >= 0 {
+			words = append(words, strconv.Quote(word))
+			continue
+		}
+		words = append(words, shellWord(word))
+	}
+	line := strings.Join(words, " ")
+	if s.cwd != "" {
+		line += " in the folder " + strconv.Quote(s.cwd)
+	}
+	return line
+}
+
+// to names the host that a URL leads to, unless that is a variable.
+func to(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || strings.Contains(u.Host, "$") {
+		return ""
+	}
+	return " to " + quoteName(u.Host)
+}
+
+// CheckTrust returns a [*TrustError] if the file needs to be accepted and has
+// not been.
+func (c *Config) CheckTrust(store TrustStore) error {
+	reasons := c.NeedsTrust()
+	if len(reasons) == 0 || store.IsTrusted(c) {
+		return nil
+	}
+	return &TrustError{File: c.File.Name, Reasons: reasons}
+}
+
+// TrustStore remembers which files a person has accepted, each by its path and
+// the digest of its content: a changed file is a new file.
+type TrustStore struct {
+	// Path is the file to remember in. It is made, with its folder, for the
+	// user alone. One that cannot be read accepts nothing.
+	Path string
+}
+
+// accepted is one file in the store.
+type accepted struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// maxAccepted bounds the store; the oldest go first.
+const maxAccepted = 1000
+
+// IsTrusted reports whether the file was accepted with this content.
+func (s TrustStore) IsTrusted(c *Config) bool {
+	return slices.Contains(s.load(), c.identity())
+}
+
+// Trust accepts the file with the content that was loaded.
+func (s TrustStore) Trust(ctx context.Context, c *Config) error {
+	all := s.load()
+	if slices.Contains(all, c.identity()) {
+		return nil
+	}
+	all = append(all, c.identity())
+	all = all[max(0, len(all)-maxAccepted):]
+	data, err := json.MarshalIndent(map[string]any{"accepted": all}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.Path), 0o700); err != nil {
+		return fmt.Errorf("remember the accepted configuration: %w", err)
+	}
+	file := atomicfile.File{Path: s.Path, Data: append(data, '\n')}
+	if _, err := atomicfile.Write(ctx, []atomicfile.File{file}, atomicfile.Options{Mode: 0o600}); err != nil {
+		return fmt.Errorf("remember the accepted configuration: %w", err)
+	}
+	return nil
+}
+
+// load reads the store. What is not there or broken is as good as empty: the
+// worst that follows is one more question.
+func (s TrustStore) load() []accepted {
+	data, err := os.ReadFile(s.Path)
+	if err != nil {
+		return nil
+	}
+	var file struct {
+		Accepted []accepted `json:"accepted"`
+	}
+	if json.Unmarshal(data, &file) != nil {
+		return nil
+	}
+	return file.Accepted
+}
+
+// identity is what the store knows the file by. Symbolic links are followed,
+// so that one file has one identity.
+func (c *Config) identity() accepted {
+	path := c.File.Path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return accepted{Path: path, SHA256: c.digest}
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
