@@ -58,6 +58,14 @@ func (d decoder) fail(v hujson.Value, problem, hint string) *Error {
 	return e
 }
 
+// failMember points at a member that is known to be there.
+func (d decoder) failMember(v hujson.Value, name, problem string) *Error {
+	if m := v.Find("/" + name); m != nil {
+		v = *m
+	}
+	return d.member(name).fail(v, problem, "")
+}
+
 func (d decoder) wrongType(v hujson.Value, want, hint string) *Error {
 	return d.fail(v, fmt.Sprintf("must be %s, not %s", want, typeName(v)), hint)
 }
@@ -242,6 +250,11 @@ func boolean[T any](name string, at func(*T) **bool) key[T] {
 
 // list is a key with a list of strings. An empty list is not nil.
 func list[T any](name string, at func(*T) *[]string) key[T] {
+	return listOf(name, at, func(decoder, hujson.Value, string) error { return nil })
+}
+
+// listOf is a list that checks each of its strings.
+func listOf[T any](name string, at func(*T) *[]string, check func(decoder, hujson.Value, string) error) key[T] {
 	s := shape{types: []string{"array"}, elements: []string{"string"}}
 	return key[T]{name, s, func(d decoder, v hujson.Value, into *T) error {
 		array, ok := v.Value.(*hujson.Array)
@@ -254,6 +267,9 @@ func list[T any](name string, at func(*T) *[]string) key[T] {
 			item.field += fmt.Sprintf("[%d]", i)
 			var err error
 			if texts[i], err = item.text(el); err != nil {
+				return err
+			}
+			if err := check(item, el, texts[i]); err != nil {
 				return err
 			}
 		}

@@ -39,9 +39,10 @@ func parseDocument(file string, data []byte) (*document, error) {
 		return nil, doc.errorAt(at, fmt.Sprintf("is nested deeper than %d levels", maxDepth))
 	}
 	// A comment in the last line needs no line feed for us, but for the parser.
-	root, err := hujson.Parse(append(bytes.Clone(doc.data), '\n'))
+	padded := append(bytes.Clone(doc.data), '\n')
+	root, err := hujson.Parse(padded)
 	if err != nil {
-		return nil, doc.syntaxError(err)
+		return nil, doc.syntaxError(err, padded)
 	}
 	doc.root = root
 	return doc, nil
@@ -87,13 +88,13 @@ func tooDeep(data []byte) int {
 
 // syntaxError words an error of the parser anew: it counts columns in bytes,
 // and it quotes literals, which can be secrets.
-func (doc *document) syntaxError(err error) *Error {
+func (doc *document) syntaxError(err error, parsed []byte) *Error {
 	var line, column int
 	// The parser has no error type; the position is in the text only.
 	_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column)
 	offset := 0
 	for range line - 1 {
-		offset += bytes.IndexByte(doc.data[offset:], '\n') + 1
+		offset += bytes.IndexByte(parsed[offset:], '\n') + 1
 	}
 	cause := errors.Unwrap(err)
 	problem := "is not valid JSON"

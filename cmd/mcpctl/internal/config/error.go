@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // ErrNoConfig is matched by the error of [Find] when no file was named and
@@ -47,6 +48,16 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// oneLine makes text that may repeat names from the file fit for a terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+}
 
 // TrustError says that a file was found rather than named, could do harm, and
 // has not been accepted by a person. Its text holds no command, since that can

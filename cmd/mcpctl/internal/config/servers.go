@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/textproto"
 	"net/url"
 	"path/filepath"
@@ -29,6 +30,12 @@ func (c *Config) Specs(names ...string) ([]client.Spec, error) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	d := decoder{doc: c.doc, vars: c.vars}
+	var t top
+	if len(names) > 0 {
+		if err := decodeObject(d, c.doc.root, topKeys, true, &t); err != nil {
+			return nil, err
+		}
+	}
 	var specs []client.Spec
 	for _, name := range names {
 		e, ok := c.servers[name]
@@ -39,14 +46,10 @@ func (c *Config) Specs(names ...string) ([]client.Spec, error) {
 		if err := decodeServer(d.at(name), e.value, &s); err != nil {
 			return nil, err
 		}
-		var t top
-		if err := decodeObject(d, c.doc.root, topKeys, true, &t); err != nil {
-			return nil, err
-		}
 		spec := c.spec(name, s, t)
 		spec.Secrets = c.secrets(e.checked)
 		if err := spec.Validate(); err != nil {
-			invalid := d.fail(e.value, err.Error(), "") // names the server itself
+			invalid := d.fail(e.value, oneLine(err.Error()), "") // names the server itself
 			invalid.Err = err
 			return nil, invalid
 		}
@@ -126,12 +129,15 @@ func decodeServer(d decoder, v hujson.Value, s *server) error {
 		}
 		return e
 	case s.kind != "" && !d.pending(s.kind):
-		command := s.kind == "stdio" || s.kind == "local"
-		if command && s.command == "" {
-			return d.member("type").fail(v, `does not go with "url"`, "")
+		key := "type"
+		if v.Find("/type") == nil {
+			key = "transport"
 		}
-		if !command && s.url == "" {
-			return d.member("type").fail(v, `does not go with "command"`, "")
+		switch starts := s.kind == "stdio" || s.kind == "local"; {
+		case starts && s.url != "":
+			return d.failMember(v, key, `does not go with "url"`)
+		case !starts && s.command != "":
+			return d.failMember(v, key, `does not go with "command"`)
 		}
 	}
 	if err := checkURL(d, v, s.url); err != nil {
@@ -147,10 +153,10 @@ func checkURL(d decoder, v hujson.Value, raw string) error {
 		return nil
 	}
 	if !IsURL(raw) {
-		return d.member("url").fail(member(v, "url"), "must be a URL that starts with http:// or https://", "")
+		return d.failMember(v, "url", "must be a URL that starts with http:// or https://")
 	}
 	if u, err := url.Parse(raw); err != nil || u.Hostname() == "" {
-		return d.member("url").fail(member(v, "url"), "is not a valid URL", "")
+		return d.failMember(v, "url", "is not a valid URL")
 	}
 	return nil
 }
@@ -159,20 +165,12 @@ func checkURL(d decoder, v hujson.Value, raw string) error {
 // would be sent.
 func checkHeaders(d decoder, v hujson.Value, headers map[string]string) error {
 	seen := make(map[string]bool)
-	for name := range headers {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		if seen[canonical] {
-			return d.member("headers").fail(member(v, "headers"), fmt.Sprintf("header %q is there twice", canonical), "")
+			return d.failMember(v, "headers", fmt.Sprintf("header %q is there twice", canonical))
 		}
 		seen[canonical] = true
 	}
 	return nil
-}
-
-// member returns the value of a member that is known to be there.
-func member(v hujson.Value, name string) hujson.Value {
-	if found := v.Find("/" + name); found != nil {
-		return *found
-	}
-	return v
 }

@@ -44,20 +44,12 @@ func decodeTypegen(d decoder, v hujson.Value, t *Typegen) error {
 
 // patterns is a key with a list of patterns over server.tool.
 func patterns[T any](name string, at func(*T) *[]string) key[T] {
-	k := list(name, at)
-	read := k.read
-	k.read = func(d decoder, v hujson.Value, into *T) error {
-		if err := read(d, v, into); err != nil {
-			return err
+	return listOf(name, at, func(d decoder, v hujson.Value, pattern string) error {
+		if strings.ContainsAny(pattern, ".*") || d.pending(pattern) {
+			return nil
 		}
-		for i, p := range *at(into) {
-			if !strings.ContainsAny(p, ".*") && !d.pending(p) {
-				return d.fail(v.Value.(*hujson.Array).Elements[i], "a pattern must have the form server.tool", `such as "weather.*" or "*.get_?"`)
-			}
-		}
-		return nil
-	}
-	return k
+		return d.fail(v, "a pattern must have the form server.tool", `such as "weather.*" or "*.get_?"`)
+	})
 }
 
 // Match reports whether the filter lets a tool through.
