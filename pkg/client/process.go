@@ -1,0 +1,326 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/redact"
+)
+
+// How long a server may take to go away by itself: after its standard input
+// was closed, and after it was told to terminate. (Specification, stdio
+// transport, shutdown.)
+const (
+	stdinGrace     = 500 * time.Millisecond
+	terminateGrace = 2 * time.Second
+	// outputGrace is how long the descendants of a server that has ended may
+	// hold on to its output before they are killed.
+	outputGrace = 250 * time.Millisecond
+)
+
+// process is a running stdio server: a child with a process group (on Windows
+// a job) of its own, so that what it starts goes away with it.
+type process struct {
+	cmd    *exec.Cmd
+	group  processGroup
+	stdin  *os.File
+	stdout *os.File
+	stderr *tail
+
+	outputs sync.WaitGroup // readers of stdout and stderr
+	exited  chan struct{}  // closed when the child itself has ended
+	gone    chan struct{}  // closed when it and its descendants have
+}
+
+// startProcess starts the command of a specification with the given variables.
+func startProcess(s *Stdio, env []string, log *slog.Logger, secrets *redact.Redactor) (*process, error) {
+	if s.Dir != "" {
+		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+			return nil, &commandError{ClassSpawn, "the working directory is no folder", err}
+		}
+	}
+	path, err := lookCommand(s.Command, s.Dir, env)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return nil, &commandError{ClassSpawn, "the command is not executable", err}
+	case err != nil:
+		return nil, &commandError{ClassNotFound, "command not found", err}
+	}
+	var files []*os.File
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				files = append(files, r, w)
+			}
+		}
+		return r, w
+	}
+	childIn, in := pipe()
+	out, childOut := pipe()
+	errOut, childErr := pipe()
+	if err != nil {
+		return nil, &commandError{ClassSpawn, "the command cannot be started", err}
+	}
+	cmd := &exec.Cmd{
+		Path: path, Args: append([]string{s.Command}, s.Args...),
+		Env: env, Dir: s.Dir,
+		Stdin: childIn, Stdout: childOut, Stderr: childErr,
+	}
+	p := &process{
+		cmd: cmd, stdin: in, stdout: out,
+		stderr: &tail{log: log, secrets: secrets},
+		exited: make(chan struct{}), gone: make(chan struct{}),
+	}
+	p.group.prepare(cmd)
+	if err := cmd.Start(); err != nil {
+		// A script without its interpreter is one of these.
+		return nil, &commandError{ClassSpawn, "the command cannot be started", err}
+	}
+	p.group.started(cmd.Process)
+	files = []*os.File{childIn, childOut, childErr}
+	p.outputs.Go(func() { p.stderr.read(errOut) })
+	p.outputs.Add(1) // until readerDone
+	go p.wait(errOut)
+	return p, nil
+}
+
+// wait follows the child to its end and then takes its descendants along.
+func (p *process) wait(stderr *os.File) {
+	_ = p.cmd.Wait() // exitError reads the state
+	close(p.exited)
+	// Whoever is left has lost its server. The end of the output says that
+	// nobody is.
+	p.group.terminate()
+	drained := make(chan struct{})
+	go func() {
+		p.outputs.Wait()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+	case <-time.After(outputGrace):
+	}
+	p.group.kill()
+	p.group.close()
+	p.stdin.Close()
+	// One that left the group may still hold the pipes.
+	select {
+	case <-drained:
+	case <-time.After(outputGrace):
+	}
+	p.stdout.Close()
+	stderr.Close()
+	<-drained
+	close(p.gone)
+}
+
+// readerDone is called once by whoever reads stdout, at its end.
+func (p *process) readerDone() { p.outputs.Done() }
+
+// stop ends the process and its descendants, and returns when they are gone.
+// It asks first: by closing standard input, then with a termination signal,
+// each for a while or until ctx ends.
+func (p *process) stop(ctx context.Context) {
+	p.stdin.Close()
+	if !p.ended(ctx, stdinGrace) {
+		p.group.terminate()
+		if !p.ended(ctx, terminateGrace) {
+			p.group.kill()
+		}
+	}
+	p.leave()
+}
+
+// abort is stop for a process that has already shown that it does not behave,
+// or for a caller who does not want to wait.
+func (p *process) abort() {
+	p.stdin.Close()
+	p.group.terminate()
+	if !p.ended(context.Background(), stdinGrace) {
+		p.group.kill()
+	}
+	p.leave()
+}
+
+// leave waits until a process that was ended is gone. The kernel may hold on
+// to a killed process that waits for a device, which is no reason to hang.
+func (p *process) leave() {
+	select {
+	case <-p.gone:
+	case <-time.After(terminateGrace):
+	}
+}
+
+func (p *process) ended(ctx context.Context, within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// exitError returns how the process ended, or nil while it runs.
+func (p *process) exitError() *exitError {
+	select {
+	case <-p.exited:
+	default:
+		return nil
+	}
+	state := p.cmd.ProcessState
+	if state == nil {
+		return &exitError{"exited"}
+	}
+	if code := state.ExitCode(); code >= 0 {
+		return &exitError{fmt.Sprintf("exited with status %d", code)}
+	}
+	// The text names the signal: "signal: killed".
+	return &exitError{"ended by " + state.String()}
+}
+
+// inherited are the variables that a server gets from its parent by default.
+func inherited() []string {
+	if runtime.GOOS == "windows" {
+		return []string{
+			"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PROCESSOR_ARCHITECTURE",
+			"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
+		}
+	}
+	return []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
+}
+
+// environment returns the variables of a child. The result is never nil,
+// which os/exec would take for the whole environment of the parent.
+func environment(s *Stdio, lookup func(string) (string, bool)) []string {
+	env := []string{}
+	if !s.NoInheritEnv {
+		for _, name := range inherited() {
+			// Shells export functions as values that start so; a server has
+			// no use for them, and they have been used to inject commands.
+			if value, ok := lookup(name); ok && !strings.HasPrefix(value, "()") {
+				env = append(env, name+"="+value)
+			}
+		}
+	}
+	for name, value := range s.Env {
+		env = append(env, name+"="+value)
+	}
+	// Of equal names os/exec lets the last one win.
+	return env
+}
+
+// lookCommand finds a command as the child would: a name in the child's PATH,
+// a relative path from its working directory.
+func lookCommand(command, dir string, env []string) (string, error) {
+	if filepath.Base(command) != command {
+		if dir != "" && !filepath.IsAbs(command) {
+			command = filepath.Join(dir, command)
+		}
+		path, err := exec.LookPath(command)
+		if errors.Is(err, exec.ErrNotFound) {
+			// On Windows this also says that no extension makes it a program.
+			err = os.ErrNotExist
+		}
+		if err != nil {
+			return "", err
+		}
+		// os/exec would take a relative path from Dir once more.
+		return filepath.Abs(path)
+	}
+	path := ""
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
+			path = value
+		}
+	}
+	err := os.ErrNotExist
+	for _, folder := range filepath.SplitList(path) {
+		// A relative folder would let the working directory choose programs.
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		found, lookErr := exec.LookPath(filepath.Join(folder, command))
+		if lookErr == nil {
+			return found, nil
+		}
+		if errors.Is(lookErr, os.ErrPermission) {
+			err = os.ErrPermission
+		}
+	}
+	return "", err
+}
+
+// Bounds of what is kept of a server's standard error.
+const (
+	tailLines   = 20
+	tailLine    = 2 << 10  // bytes of one line that are shown
+	tailBuffer  = 64 << 10 // bytes of one line that are looked at
+	strayLength = 200      // bytes of a stray line of stdout that are logged
+)
+
+// tail keeps the last lines of a server's standard error, without secrets,
+// and logs each.
+type tail struct {
+	log     *slog.Logger
+	secrets *redact.Redactor
+
+	mu   sync.Mutex
+	last []string
+}
+
+func (t *tail) read(r io.Reader) {
+	lines := bufio.NewReaderSize(r, tailBuffer)
+	for {
+		// A line that does not fit is cut, but only after secrets were
+		// replaced in more of it than is shown.
+		line, err := lines.ReadSlice('\n')
+		if len(line) > 0 {
+			t.add(clean(t.secrets.String(string(line)), tailLine))
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = lines.ReadSlice('\n')
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (t *tail) add(line string) {
+	if line == "" {
+		return
+	}
+	t.log.Debug("server stderr", "line", line)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) == tailLines {
+		t.last = append(t.last[:0], t.last[1:]...)
+	}
+	t.last = append(t.last, line)
+}
+
+// String returns the lines that are kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.last, "\n")
+}

@@ -1,0 +1,46 @@
+//go:build !windows
+
+package client
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// processGroup is the POSIX process group that a server leads.
+type processGroup struct {
+	mu  sync.Mutex
+	pid int // zero when there is no group to signal
+}
+
+func (g *processGroup) prepare(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+func (g *processGroup) started(p *os.Process) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pid = p.Pid
+}
+
+func (g *processGroup) terminate() { g.signal(syscall.SIGTERM) }
+
+func (g *processGroup) kill() { g.signal(syscall.SIGKILL) }
+
+func (g *processGroup) signal(sig syscall.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pid != 0 {
+		// The group may be empty already, which is what we want.
+		_ = syscall.Kill(-g.pid, sig)
+	}
+}
+
+// close forgets the group: its number may soon be another's.
+func (g *processGroup) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pid = 0
+}

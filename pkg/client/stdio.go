@@ -1,0 +1,270 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/mcpctl/mcpctl/internal/netpolicy"
+	"github.com/mcpctl/mcpctl/internal/redact"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// errStreamEnd says that a server closed its stdout.
+var errStreamEnd = fmt.Errorf("stdout: %w", io.EOF)
+
+// transportFunc makes a function an [mcp.Transport].
+type transportFunc func(context.Context) (mcp.Connection, error)
+
+func (f transportFunc) Connect(ctx context.Context) (mcp.Connection, error) { return f(ctx) }
+
+// stdioConn speaks newline-delimited JSON-RPC with a process. Unlike the
+// SDK's own it forgives lines on stdout that are no messages, which many
+// servers print, never blocks beyond a caller's context, and does not read
+// further once closed.
+type stdioConn struct {
+	proc    *process
+	log     *slog.Logger
+	secrets *redact.Redactor
+	limit   int
+
+	incoming chan jsonrpc.Message
+	outgoing chan outgoing
+	done     chan struct{}
+	close    sync.Once
+
+	mu    sync.Mutex
+	err   error // why the reader ended
+	stray int   // lines of stdout that were no messages
+}
+
+type outgoing struct {
+	data    []byte
+	written chan<- error
+}
+
+func newStdioConn(proc *process, limit int, log *slog.Logger, secrets *redact.Redactor) *stdioConn {
+	c := &stdioConn{
+		proc: proc, log: log, secrets: secrets, limit: limit,
+		incoming: make(chan jsonrpc.Message),
+		outgoing: make(chan outgoing),
+		done:     make(chan struct{}),
+	}
+	go c.read()
+	go c.write()
+	return c
+}
+
+// Read implements [mcp.Connection].
+func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg, ok := <-c.incoming:
+		if !ok {
+			return nil, c.readError()
+		}
+		return msg, nil
+	case <-c.done:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements [mcp.Connection]. A server that does not read its input
+// holds up the message, not the caller: it is sent when there is room.
+func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	written := make(chan error, 1)
+	select {
+	case c.outgoing <- outgoing{append(data, '\n'), written}:
+	case <-c.done:
+		return io.ErrClosedPipe
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-written:
+		return err
+	case <-c.done:
+		return io.ErrClosedPipe
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close implements [mcp.Connection]. It closes the server's standard input;
+// ending the process is for its owner.
+func (c *stdioConn) Close() error {
+	c.close.Do(func() {
+		close(c.done)
+		c.proc.stdin.Close()
+	})
+	return nil
+}
+
+// SessionID implements [mcp.Connection].
+func (c *stdioConn) SessionID() string { return "" }
+
+func (c *stdioConn) write() {
+	for {
+		select {
+		case out := <-c.outgoing:
+			_, err := c.proc.stdin.Write(out.data)
+			out.written <- err
+		case <-c.done:
+			return
+		}
+	}
+}
+
+func (c *stdioConn) read() {
+	defer c.proc.readerDone()
+	err := c.readLines()
+	c.mu.Lock()
+	c.err = err
+	c.mu.Unlock()
+	close(c.incoming)
+	// What is still written must not block a server that wants to end.
+	_, _ = io.Copy(io.Discard, c.proc.stdout)
+}
+
+func (c *stdioConn) readError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// strayLines returns the number of lines that were no messages.
+func (c *stdioConn) strayLines() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stray
+}
+
+func (c *stdioConn) readLines() error {
+	lines := bufio.NewReaderSize(c.proc.stdout, 64<<10)
+	var long []byte
+	for {
+		line, err := lines.ReadSlice('\n')
+		if len(long)+len(line) > c.limit {
+			return &netpolicy.TooLargeError{What: "a line on stdout", Limit: int64(c.limit)}
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long, line...)
+			continue
+		}
+		if long != nil {
+			line, long = append(long, line...), nil
+		}
+		// A last line without an end is one all the same.
+		for _, msg := range c.decode(bytes.TrimSpace(line)) {
+			select {
+			case c.incoming <- msg:
+			case <-c.done:
+				return io.EOF
+			}
+		}
+		if err != nil {
+			// Also a closed file: the process has ended.
+			return errStreamEnd
+		}
+	}
+}
+
+// decode returns the messages of a line: one, or several in a batch, which
+// servers of revision 2025-03-26 may send.
+func (c *stdioConn) decode(line []byte) []jsonrpc.Message {
+	if len(line) == 0 {
+		return nil
+	}
+	switch line[0] {
+	case '{':
+		if msg, err := jsonrpc.DecodeMessage(line); err == nil {
+			return []jsonrpc.Message{msg}
+		}
+	case '[':
+		var batch []json.RawMessage
+		if json.Unmarshal(line, &batch) != nil {
+			break
+		}
+		var msgs []jsonrpc.Message
+		for _, raw := range batch {
+			if msg, err := jsonrpc.DecodeMessage(raw); err == nil {
+				msgs = append(msgs, msg)
+			}
+		}
+		if msgs != nil {
+			return msgs
+		}
+	}
+	c.mu.Lock()
+	c.stray++
+	n := c.stray
+	c.mu.Unlock()
+	if n <= maxStrayLogs {
+		c.log.Debug("line on stdout is no message", "line", c.shown(line), "count", n)
+	}
+	return nil
+}
+
+// maxStrayLogs bounds how many stray lines are logged.
+const maxStrayLogs = 100
+
+func (c *stdioConn) shown(line []byte) string {
+	return clean(c.secrets.String(string(line[:min(len(line), tailBuffer)])), strayLength)
+}
+
+// recordedConn hands the raw results that pass a connection to the exchanges
+// of their requests.
+type recordedConn struct {
+	mcp.Connection
+
+	mu      sync.Mutex
+	pending map[jsonrpc.ID]*exchange
+}
+
+func recorded(conn mcp.Connection) *recordedConn {
+	return &recordedConn{Connection: conn, pending: make(map[jsonrpc.ID]*exchange)}
+}
+
+// Write implements [mcp.Connection].
+func (c *recordedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
+		if ex := exchangeOf(ctx); ex != nil && ex.keep {
+			c.mu.Lock()
+			c.pending[req.ID] = ex
+			c.mu.Unlock()
+			ex.onDone(func() {
+				c.mu.Lock()
+				delete(c.pending, req.ID)
+				c.mu.Unlock()
+			})
+		}
+	}
+	return c.Connection.Write(ctx, msg)
+}
+
+// Read implements [mcp.Connection].
+func (c *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := c.Connection.Read(ctx)
+	if resp, ok := msg.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		ex := c.pending[resp.ID]
+		delete(c.pending, resp.ID)
+		c.mu.Unlock()
+		if ex != nil && resp.Result != nil {
+			ex.setResult(resp.Result)
+		}
+	}
+	return msg, err
+}
