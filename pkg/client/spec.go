@@ -171,7 +171,13 @@ func isTokenChar(r rune) bool {
 }
 
 // redactor returns what keeps the secrets of the specification out of text.
-func (s *Spec) redactor() *redact.Redactor {
+func (s *Spec) redactor() *redact.Redactor { return redact.New(s.SecretValues()...) }
+
+// SecretValues returns what must not appear in text about the server: the
+// values of its headers and environment variables, the user info and query of
+// its URL, parts of these that may come back alone, and [Spec.Secrets]. Some
+// may be short or empty.
+func (s *Spec) SecretValues() []string {
 	secrets := append([]string(nil), s.Secrets...)
 	if s.Stdio != nil {
 		for _, value := range s.Stdio.Env {
@@ -190,7 +196,7 @@ func (s *Spec) redactor() *redact.Redactor {
 			secrets = append(secrets, urlSecrets(u)...)
 		}
 	}
-	return redact.New(secrets...)
+	return secrets
 }
 
 // headerSecrets returns the value of a header and the parts of it that may

@@ -174,3 +174,11 @@ func checkHeaders(d decoder, v hujson.Value, headers map[string]string) error {
 	}
 	return nil
 }
+
+// Enabled returns the names of the servers that are not disabled, sorted.
+func (c *Config) Enabled() []string {
+	return slices.DeleteFunc(c.Names(), func(name string) bool {
+		disabled := c.servers[name].checked.disabled
+		return disabled != nil && *disabled
+	})
+}

@@ -1,0 +1,253 @@
+// Package cli is the command line of mcpctl: its commands, flags, exit codes
+// and messages. Each command is a file: an options struct, its flags, and one
+// run function that knows nothing of cobra.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
+	"github.com/mcpctl/mcpctl/internal/atomicfile"
+	"github.com/mcpctl/mcpctl/internal/redact"
+	"github.com/mcpctl/mcpctl/pkg/client"
+)
+
+// version is set by the release build; other builds read it from the build
+// information.
+var version string
+
+// Version returns the version of the program, such as "v0.3.0", or "devel".
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// App is what a command knows of the world. Tests make their own.
+type App struct {
+	In  io.Reader
+	Out *ui.Stream
+	Err *ui.Stream
+	// Interactive says that a person is there to answer a question.
+	Interactive bool
+	// Log is for what -v shows.
+	Log *slog.Logger
+	// Dir is the working directory, UserDir the user's configuration folder
+	// of mcpctl, Exe the path of this program.
+	Dir, UserDir, Exe string
+	LookupEnv         func(string) (string, bool)
+	// Files are the options of writing files; a test stops the process there.
+	Files atomicfile.Options
+
+	flags globalFlags
+	// secrets are kept out of everything that goes to standard error.
+	secrets *redact.Redactor
+}
+
+type globalFlags struct {
+	config    string
+	verbose   int
+	logFormat string
+	color     string
+	noInput   bool
+}
+
+// configOptions is what the configuration has to know.
+func (app *App) configOptions() config.Options {
+	return config.Options{Dir: app.Dir, UserDir: app.UserDir, Lookup: app.lookup}
+}
+
+// lookup returns a variable of the environment. MCPCTL is always there: it
+// names this program, so that a configuration can start it as a server.
+func (app *App) lookup(name string) (string, bool) {
+	if name == "MCPCTL" {
+		return app.Exe, app.Exe != ""
+	}
+	return app.LookupEnv(name)
+}
+
+// loadConfig finds, reads and accepts a configuration: the named one, else that
+// of --config, else what there is.
+func (app *App) loadConfig(ctx context.Context, named string) (*config.Config, error) {
+	if named == "" {
+		named = app.flags.config
+	}
+	file, err := config.Find(named, app.configOptions())
+	if err != nil {
+		return nil, err
+	}
+	app.Log.Info("using configuration", "file", file.Path, "because", string(file.Found))
+	cfg, err := config.Load(file, app.configOptions())
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range cfg.Warnings {
+		app.warn(w.Error(), w.Hint)
+	}
+	return cfg, app.trust(ctx, cfg)
+}
+
+// trustStore remembers what was accepted.
+func (app *App) trustStore() config.TrustStore {
+	return config.TrustStore{Path: filepath.Join(app.UserDir, "trusted.json")}
+}
+
+// trust asks a person, where there is one, about a configuration that was found
+// rather than named.
+func (app *App) trust(ctx context.Context, cfg *config.Config) error {
+	err := cfg.CheckTrust(app.trustStore())
+	untrusted, ok := errors.AsType[*config.TrustError](err)
+	if !ok || !app.Interactive {
+		return err
+	}
+	fmt.Fprintf(app.Err, "%s was found here and has not been used before. It would:\n", untrusted.File)
+	for _, reason := range untrusted.Reasons {
+		fmt.Fprintf(app.Err, "  %s\n", ui.Clean(reason))
+	}
+	yes, askErr := app.confirm(ctx, "Use it from now on?")
+	if askErr != nil {
+		return askErr
+	}
+	if !yes {
+		return err
+	}
+	return app.trustStore().Trust(ctx, cfg)
+}
+
+// confirm asks a question that is answered with yes or no; no is the default.
+func (app *App) confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprintf(app.Err, "%s [y/N] ", question)
+	answer := make(chan string, 1)
+	go func() { // a read from a terminal cannot be cancelled
+		line, _ := readLine(app.In)
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case line := <-answer:
+		line = strings.ToLower(strings.TrimSpace(line))
+		return line == "y" || line == "yes", nil
+	}
+}
+
+// readLine reads a line byte by byte, so that nothing behind it is lost.
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	b := make([]byte, 1)
+	for len(line) < 1024 {
+		if n, err := r.Read(b); n == 0 || err != nil {
+			return string(line), err
+		}
+		if b[0] == '\n' {
+			break
+		}
+		line = append(line, b[0])
+	}
+	return string(line), nil
+}
+
+// warn prints a warning and what to do about it.
+func (app *App) warn(message, hint string) {
+	fmt.Fprintf(app.Err, "%s %s\n", app.Err.Yellow("warning:"), ui.Clean(message))
+	if hint != "" {
+		fmt.Fprintf(app.Err, "%s %s\n", app.Err.Faint("hint:"), ui.Clean(hint))
+	}
+}
+
+// discover asks all servers for their tools at once and disconnects. Failures
+// of servers are in the results; the error is another one.
+func (app *App) discover(ctx context.Context, specs []client.Spec) (client.Discovery, error) {
+	for i := range specs {
+		app.secrets.Add(specs[i].SecretValues()...)
+	}
+	transport, err := app.transport()
+	if err != nil {
+		return client.Discovery{}, err
+	}
+	c, err := client.Open(ctx, specs, client.Options{
+		Logger:     app.Log,
+		ClientInfo: client.Implementation{Name: "mcpctl", Version: Version()},
+		Transport:  transport,
+	})
+	if err != nil {
+		return client.Discovery{}, err
+	}
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = ui.Clean(s.Name)
+	}
+	stop := app.Err.Progress(func() string { return "waiting for " + strings.Join(names, ", ") })
+	found := c.Discover(ctx)
+	stop()
+	return found, c.Close(context.WithoutCancel(ctx))
+}
+
+// report prints the failures of servers and returns the one that decides the
+// exit code, marked as printed.
+func (app *App) report(results []client.ServerResult, jsonOutput bool) error {
+	var worst error
+	for _, r := range results {
+		if r.Err == nil {
+			continue
+		}
+		app.printError(r.Err, jsonOutput)
+		if worst == nil || precedes(exitCode(r.Err), exitCode(worst)) {
+			worst = r.Err
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return printedError{worst}
+}
+
+// printError prints one failure: what, and what to do.
+func (app *App) printError(err error, jsonOutput bool) {
+	e := describe(err)
+	if jsonOutput {
+		e.Message, e.Hint = app.secrets.String(e.Message), app.secrets.String(e.Hint)
+		_ = view.WriteJSONLine(app.Err, e)
+		return
+	}
+	fmt.Fprintf(app.Err, "%s %s\n", app.Err.Red("mcpctl:"), ui.Clean(e.Message))
+	if e.Hint != "" {
+		fmt.Fprintf(app.Err, "%s %s\n", app.Err.Faint("hint:"), ui.Clean(e.Hint))
+	}
+	if s, ok := errors.AsType[*client.ServerError](err); ok && s.Stderr != "" {
+		for line := range strings.SplitSeq(strings.TrimRight(s.Stderr, "\n"), "\n") {
+			fmt.Fprintf(app.Err, "  %s\n", app.Err.Faint(s.Server+"> "+ui.Clean(line)))
+		}
+	}
+}
+
+// checkOutput checks the value of an --output flag.
+func checkOutput(output string, allowed ...string) error {
+	if slices.Contains(allowed, output) {
+		return nil
+	}
+	return usagef("--output must be %s, not %q", strings.Join(allowed, " or "), output)
+}
+
+// relative shortens a path for a message.
+func (app *App) relative(path string) string {
+	if rel, err := filepath.Rel(app.Dir, path); err == nil && !strings.HasPrefix(rel, ".."+string(os.PathSeparator)) && rel != ".." {
+		return rel
+	}
+	return path
+}

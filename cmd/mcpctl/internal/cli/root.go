@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/internal/atomicfile"
+	"github.com/mcpctl/mcpctl/internal/redact"
+	"github.com/spf13/cobra"
+)
+
+// Main runs the program on the process's own streams and returns its exit
+// code.
+func Main() int { return MainWith(atomicfile.Options{}) }
+
+// MainWith is [Main] with options for writing files, for tests that stop the
+// process while it writes.
+func MainWith(files atomicfile.Options) (code int) {
+	secrets := redact.New()
+	stderr := secrets.Writer(os.Stderr)
+	defer stderr.Close()
+	defer func() {
+		// An uncaught panic would exit with 2, which means a usage error.
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "mcpctl: internal error: %v\n", p)
+			code = exitLocal
+		}
+	}()
+	ignoreFileSizeSignal()
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(stderr, "mcpctl: %v\n", fileError("working directory", err))
+		return exitLocal
+	}
+	app := &App{In: os.Stdin, Dir: dir, LookupEnv: os.LookupEnv, Files: files, secrets: secrets}
+	app.Exe, _ = os.Executable()
+	if user, err := os.UserConfigDir(); err == nil {
+		app.UserDir = filepath.Join(user, "mcpctl")
+	}
+	return app.Run(ctx, os.Args[1:], os.Stdout, stderr)
+}
+
+// withSignals ends the context with a [signalError] when the process is
+// interrupted, terminated or hung up.
+func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		if s, ok := <-c; ok {
+			cancel(signalError{s.(syscall.Signal)})
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(c)
+		close(c)
+		cancel(nil)
+	}
+}
+
+// Run runs one command line and returns the exit code.
+func (app *App) Run(ctx context.Context, args []string, stdout io.Writer, stderr io.Writer) int {
+	root, started := app.command(stdout, stderr)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	app.streams(stdout, stderr, ui.Auto)
+	ran, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	// After a signal every failure is only how the work ended.
+	if s, ok := errors.AsType[signalError](context.Cause(ctx)); ok {
+		err = s
+	}
+	if !*started && !is[usageError](err) {
+		err = usageError{err, fmt.Sprintf("%q shows how it is used", ran.CommandPath()+" --help")}
+	}
+	if !is[printedError](err) && !is[quietError](err) {
+		app.printError(err, wantsJSON(ran))
+	}
+	return exitCode(err)
+}
+
+// quietError decides the exit code and has nothing to say.
+type quietError struct{ negativeError }
+
+// wantsJSON reports whether a command was told to print JSON.
+func wantsJSON(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup("output")
+	return f != nil && f.Value.String() == "json" || cmd.Flags().Changed("diagnostics")
+}
+
+// streams sets up the outputs.
+func (app *App) streams(stdout, stderr io.Writer, color ui.When) {
+	outFile, _ := stdout.(*os.File)
+	var errFile *os.File
+	if outFile == os.Stdout {
+		errFile = os.Stderr // behind the redaction
+	}
+	app.Out = ui.NewStream(stdout, outFile, color, app.LookupEnv)
+	app.Err = ui.NewStream(stderr, errFile, color, app.LookupEnv)
+	app.Log = slog.New(slog.DiscardHandler)
+}
+
+const rootLong = `mcpctl inspects MCP servers from a shell and generates typed Go code from what
+they publish.
+
+Servers come from mcp.json, the file that other MCP programs read too, or are
+given on the command line: a URL, or a command behind --.`
+
+const rootExample = `  # What do the configured servers offer?
+  mcpctl list
+
+  # Generate a typed Go client of one server
+  mcpctl generate -o weather.go -- npx -y some-weather-server`
+
+// command builds the tree of commands. Started tells whether a command began
+// its work, so that what failed before is a mistake of usage.
+func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started *bool) {
+	started = new(bool)
+	root = &cobra.Command{
+		Use:           "mcpctl",
+		Short:         "Inspect MCP servers and generate typed Go code from them",
+		Long:          rootLong,
+		Example:       rootExample,
+		Version:       fmt.Sprintf("%s (%s, %s/%s)", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return app.applyFlags(stdout, stderr)
+		},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetVersionTemplate("mcpctl {{.Version}}\n")
+	f := root.PersistentFlags()
+	f.StringVar(&app.flags.config, "config", "", "configuration `file` instead of the one that is found")
+	f.CountVarP(&app.flags.verbose, "verbose", "v", "say more: -v what is done, -vv every detail")
+	f.StringVar(&app.flags.logFormat, "log-format", "text", "`format` of log lines: text or json")
+	f.StringVar(&app.flags.color, "color", "auto", "`when` to use colour: auto, always or never")
+	f.BoolVar(&app.flags.noInput, "no-input", false, "never ask a question")
+	root.AddCommand(newListCmd(app), newGenerateCmd(app), newServeCmd(app), newConfigCmd(app))
+	root.InitDefaultHelpCmd()
+	noteStart(root, started)
+	return root, started
+}
+
+// noteStart makes every command note that it began.
+func noteStart(cmd *cobra.Command, started *bool) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			*started = true
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		noteStart(sub, started)
+	}
+}
+
+// applyFlags gives the global flags their effect.
+func (app *App) applyFlags(stdout, stderr io.Writer) error {
+	color := ui.When(app.flags.color)
+	if color != ui.Auto && color != ui.Always && color != ui.Never {
+		return usagef("--color must be auto, always or never, not %q", app.flags.color)
+	}
+	app.streams(stdout, stderr, color)
+	_, ci := app.LookupEnv("CI")
+	app.Interactive = isTerminal(app.In) && app.Err.Terminal && !ci && !app.flags.noInput
+	level := slog.LevelWarn
+	switch {
+	case app.flags.verbose >= 2:
+		level = slog.LevelDebug
+	case app.flags.verbose == 1:
+		level = slog.LevelInfo
+	}
+	o := &slog.HandlerOptions{Level: level}
+	switch app.flags.logFormat {
+	case "text":
+		app.Log = slog.New(slog.NewTextHandler(stderr, o))
+	case "json":
+		app.Log = slog.New(slog.NewJSONHandler(stderr, o))
+	default:
+		return usagef("--log-format must be text or json, not %q", app.flags.logFormat)
+	}
+	return nil
+}

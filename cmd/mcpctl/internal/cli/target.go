@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
+	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/spf13/cobra"
+)
+
+// target says which servers a command is about, by the one rule that all
+// commands share: those behind -s, or the command behind --, else all that are
+// configured.
+type target struct {
+	servers         []string // names and URLs
+	command         []string // behind --
+	env             []string
+	headers         []string
+	allowedHosts    []string
+	timeout         time.Duration
+	protocolVersion string
+}
+
+func (t *target) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVarP(&t.servers, "server", "s", nil, "server to ask: a configured `name`, or a URL (repeatable)")
+	f.StringArrayVarP(&t.env, "env", "e", nil, "`NAME=VALUE` for the command behind --, or NAME to pass it on (repeatable)")
+	f.StringArrayVarP(&t.headers, "header", "H", nil, "`'Name: value'` sent to a URL (repeatable)")
+	f.StringArrayVar(&t.allowedHosts, "allow-host", nil, "`host` that a URL may lead to; without it, any (repeatable)")
+	f.DurationVar(&t.timeout, "timeout", 0, "`time` for each server, such as 5s; instead of the configured one")
+	f.StringVar(&t.protocolVersion, "protocol-version", "", "`revision` to insist on: 2026-07-28 or legacy")
+}
+
+// split separates what stands behind -- from a command's own arguments.
+func (t *target) split(cmd *cobra.Command, args []string) []string {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 {
+		return args
+	}
+	// An empty command is a mistake too, so it must not look like none.
+	t.command = append([]string{}, args[dash:]...)
+	return args[:dash]
+}
+
+// adhoc reports whether the target was given on the command line.
+func (t *target) adhoc() bool { return t.command != nil || len(t.servers) > 0 }
+
+// check finds mistakes that need no configuration.
+func (t *target) check() error {
+	if t.command != nil {
+		if len(t.servers) > 0 {
+			return usagef("a server and a command behind -- exclude each other")
+		}
+		if len(t.command) == 0 {
+			return usagef("there is no command behind --")
+		}
+	}
+	urls := 0
+	for _, s := range t.servers {
+		if config.IsURL(s) {
+			urls++
+		}
+	}
+	if len(t.env) > 0 && t.command == nil {
+		return usagef("-e is for a command behind --; a configured server has env in its configuration")
+	}
+	if (len(t.headers) > 0 || len(t.allowedHosts) > 0) && urls == 0 {
+		return usagef("-H and --allow-host are for a URL; a configured server has headers and allowedHosts in its configuration")
+	}
+	if len(t.headers) > 0 && urls > 1 {
+		return usagef("-H goes with one URL only, so that no server gets what is meant for another")
+	}
+	if t.timeout < 0 {
+		return usagef("--timeout must not be negative")
+	}
+	switch client.Protocol(t.protocolVersion) {
+	case "", client.Protocol20260728, client.ProtocolLegacy:
+		return nil
+	}
+	return usagef("--protocol-version must be 2026-07-28 or legacy, not %q", t.protocolVersion)
+}
+
+// specs says what to connect to.
+func (t *target) specs(ctx context.Context, app *App) ([]client.Spec, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	var specs []client.Spec
+	var names []string
+	if t.command != nil {
+		spec, err := t.spec(app, config.Adhoc{Command: t.command, Env: t.env})
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	for _, s := range t.servers {
+		if !config.IsURL(s) {
+			names = append(names, s)
+			continue
+		}
+		spec, err := t.spec(app, config.Adhoc{URL: s, Headers: t.headers, AllowedHosts: t.allowedHosts})
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	if len(names) > 0 || !t.adhoc() {
+		cfg, err := app.loadConfig(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		configured, err := cfg.Specs(names...)
+		if err != nil {
+			return nil, err
+		}
+		if len(configured) == 0 {
+			return nil, noServers(cfg)
+		}
+		specs = append(configured, specs...)
+	}
+	unique(specs)
+	return t.override(specs), nil
+}
+
+func (t *target) spec(app *App, a config.Adhoc) (client.Spec, error) {
+	spec, err := a.Spec(app.configOptions())
+	if err != nil {
+		return spec, usageError{err: err}
+	}
+	return spec, nil
+}
+
+// unique numbers servers of one name: two URLs of one host, or a host that a
+// configured server is named after.
+func unique(specs []client.Spec) {
+	used := make(map[string]bool)
+	for i := range specs {
+		name := specs[i].Name
+		for n := 2; used[specs[i].Name]; n++ {
+			specs[i].Name = fmt.Sprintf("%s-%d", name, n)
+		}
+		used[specs[i].Name] = true
+	}
+}
+
+// override lets flags win over the configuration.
+func (t *target) override(specs []client.Spec) []client.Spec {
+	for i := range specs {
+		if t.timeout > 0 {
+			specs[i].Timeout = t.timeout
+		}
+		if t.protocolVersion != "" {
+			specs[i].Protocol = client.Protocol(t.protocolVersion)
+		}
+	}
+	return specs
+}
+
+func noServers(cfg *config.Config) error {
+	e := &config.Error{File: cfg.File.Name, Problem: "no servers are configured"}
+	if len(cfg.Names()) > 0 {
+		e.Problem = "all servers are disabled"
+		e.Hint = "name one with -s to use it all the same"
+		return e
+	}
+	e.Hint = `begin with {"mcpServers": {"demo": {"command": "mcpctl", "args": ["serve", "--demo"]}}}, or try: mcpctl list -- mcpctl serve --demo`
+	return e
+}

@@ -1,0 +1,161 @@
+// Package ui is what mcpctl shows on a terminal: colours where there is one,
+// text of servers made harmless, a sign of life while something takes long.
+package ui
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+	"golang.org/x/term"
+)
+
+// Stream is one output of the program and what is known about it.
+type Stream struct {
+	io.Writer
+	// Terminal says that a person may be looking.
+	Terminal bool
+	// Width is the width of the terminal in columns, zero where there is none.
+	Width int
+	style *lipgloss.Renderer
+}
+
+// When says when to use colour.
+type When string
+
+// The values of --color.
+const (
+	Auto   When = "auto"
+	Always When = "always"
+	Never  When = "never"
+)
+
+// NewStream looks at a file and the environment and says how to write to it.
+// What is written goes to w.
+func NewStream(w io.Writer, f *os.File, color When, getenv func(string) (string, bool)) *Stream {
+	s := &Stream{Writer: w, style: lipgloss.NewRenderer(io.Discard)}
+	if f != nil && term.IsTerminal(int(f.Fd())) {
+		s.Terminal = true
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			s.Width = width
+		}
+	}
+	noColor, _ := getenv("NO_COLOR")
+	kind, _ := getenv("TERM")
+	profile := termenv.Ascii
+	if color == Always || color == Auto && s.Terminal && noColor == "" && kind != "dumb" {
+		profile = termenv.ANSI
+	}
+	// Set by hand, or the renderer would ask the terminal and wait for it.
+	s.style.SetColorProfile(profile)
+	s.style.SetHasDarkBackground(true)
+	return s
+}
+
+// Bold returns text in bold.
+func (s *Stream) Bold(text string) string { return s.style.NewStyle().Bold(true).Render(text) }
+
+// Faint returns text that stands back.
+func (s *Stream) Faint(text string) string { return s.style.NewStyle().Faint(true).Render(text) }
+
+// Red, Green and Yellow return coloured text, of the terminal's own palette.
+func (s *Stream) Red(text string) string    { return s.colored(text, "1") }
+func (s *Stream) Green(text string) string  { return s.colored(text, "2") }
+func (s *Stream) Yellow(text string) string { return s.colored(text, "3") }
+
+func (s *Stream) colored(text, color string) string {
+	return s.style.NewStyle().Foreground(lipgloss.Color(color)).Render(text)
+}
+
+// Fit cuts text, which may hold colours, to what fits behind an indent. Where
+// the width is not known it cuts nothing.
+func (s *Stream) Fit(text string, indent int) string {
+	if s.Width == 0 {
+		return text
+	}
+	return ansi.Truncate(text, max(20, s.Width-indent), "…")
+}
+
+// Clean makes text of a server harmless in a terminal: control characters,
+// escape sequences and characters that reorder text become a visible sign, and
+// line breaks a space. (Terminal escapes can rewrite what was shown before.)
+func Clean(text string) string {
+	if !strings.ContainsFunc(text, harmful) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			b.WriteRune(utf8.RuneError)
+		case r == '\n' || r == '\t' || r == '\r':
+			b.WriteByte(' ')
+		case harmful(r):
+			b.WriteRune('\u00B7')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// CleanLines is [Clean] for text in several lines, which it keeps.
+func CleanLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = Clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func harmful(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// quiet is how long nothing is shown, so that quick work shows nothing at all.
+const quiet = 600 * time.Millisecond
+
+// Progress shows on a terminal that work goes on, until stop is called; then it
+// leaves no trace. Message is asked anew each time. Elsewhere it does nothing.
+func (s *Stream) Progress(message func() string) (stop func()) {
+	if !s.Terminal {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		start := time.Now()
+		timer := time.NewTimer(quiet)
+		defer timer.Stop()
+		shown := false
+		for frame := 0; ; frame++ {
+			select {
+			case <-done:
+				if shown {
+					io.WriteString(s, "\r\x1b[K")
+				}
+				return
+			case <-timer.C:
+			}
+			if text := message(); text != "" {
+				shown = true
+				line := fmt.Sprintf("%c %s (%s)", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[frame%10], text, time.Since(start).Round(time.Second))
+				// One write, and no more than a line, or it would scroll.
+				io.WriteString(s, "\r"+ansi.Truncate(line, max(10, s.Width-1), "…")+"\x1b[K")
+			}
+			timer.Reset(120 * time.Millisecond)
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
