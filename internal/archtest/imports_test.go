@@ -37,6 +37,7 @@ var nothingElse = []string{}
 // The longest matching path counts, and a package without a room fails.
 var rooms = []room{
 	// The program.
+	{path: "examples/...", may: []string{"pkg/..."}, only: []string{sdk + "/mcp"}},
 	{path: "cmd/mcpctl", may: []string{"cmd/mcpctl/internal/cli"}, only: nothingElse},
 	{path: "cmd/mcpctl/internal/cli", may: []string{"cmd/mcpctl/internal/...", "pkg/...", "internal/..."}},
 	{path: "cmd/mcpctl/internal/config", may: []string{"pkg/client", "pkg/catalog", "pkg/typegen", "internal/..."}},
