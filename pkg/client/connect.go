@@ -206,13 +206,13 @@ func (s *Server) spawn(ctx context.Context, protocol Protocol) (sess *session, d
 			err = broken
 		}
 		failed := s.failure(ctx, opConnect, err, h.last(), proc)
-		if n := conn.strayLines(); n > 0 && failed.detail == "" {
+		if n := conn.strayLines(); n > 0 && failed.Class == ClassTimeout {
 			failed.detail = fmt.Sprintf("stdout had %d lines that are no messages", n)
 		}
 		return nil, died, failed
 	}
 	sess = newSession(h, cs, TransportStdio)
-	sess.process = proc
+	sess.conn = conn
 	sess.close = func(ctx context.Context) {
 		_ = conn.Close()
 		_ = cs.Close()

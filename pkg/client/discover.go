@@ -136,9 +136,10 @@ func (s *Server) listTools(ctx context.Context, sess *session) ([]catalog.Tool, 
 	)
 	for range maxPages {
 		raw, ex, err := s.listPage(ctx, sess, cursor)
-		fail := func(err error) error { return s.failure(ctx, op, err, ex, sess.process) }
+		fail := func(err error) error { return s.failure(ctx, op, err, ex, sess.process()) }
 		if err != nil {
-			return nil, fail(sess.explain(ctx, err))
+			sess.settle(ctx)
+			return nil, fail(err)
 		}
 		page, next, err := parsePage(raw)
 		if err != nil {
@@ -171,7 +172,7 @@ func (s *Server) listTools(ctx context.Context, sess *session) ([]catalog.Tool, 
 		seen[*next] = true
 		cursor = next
 	}
-	return nil, s.failure(ctx, op, protocolErrorf("the list of tools has more than %d pages", maxPages), nil, sess.process)
+	return nil, s.failure(ctx, op, protocolErrorf("the list of tools has more than %d pages", maxPages), nil, sess.process())
 }
 
 // listPage returns the result of tools/list for a cursor as it came.

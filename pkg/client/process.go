@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/redact"
@@ -41,6 +42,7 @@ type process struct {
 	outputs sync.WaitGroup // readers of stdout and stderr
 	exited  chan struct{}  // closed when the child itself has ended
 	gone    chan struct{}  // closed when it and its descendants have
+	asked   atomic.Bool    // whether we ended it
 }
 
 // startProcess starts the command of a specification with the given variables.
@@ -52,10 +54,11 @@ func startProcess(s *Stdio, env []string, log *slog.Logger, secrets *redact.Reda
 	}
 	path, err := lookCommand(s.Command, s.Dir, env)
 	switch {
-	case errors.Is(err, os.ErrPermission):
-		return nil, &commandError{ClassSpawn, "the command is not executable", err}
-	case err != nil:
+	case errors.Is(err, os.ErrNotExist):
 		return nil, &commandError{ClassNotFound, "command not found", err}
+	case err != nil:
+		// A folder, or no permission.
+		return nil, &commandError{ClassSpawn, "the command is not executable", err}
 	}
 	var files []*os.File
 	defer func() {
@@ -137,6 +140,7 @@ func (p *process) readerDone() { p.outputs.Done() }
 // It asks first: by closing standard input, then with a termination signal,
 // each for a while or until ctx ends.
 func (p *process) stop(ctx context.Context) {
+	p.ask()
 	p.stdin.Close()
 	if !p.ended(ctx, stdinGrace) {
 		p.group.terminate()
@@ -150,12 +154,22 @@ func (p *process) stop(ctx context.Context) {
 // abort is stop for a process that has already shown that it does not behave,
 // or for a caller who does not want to wait.
 func (p *process) abort() {
+	p.ask()
 	p.stdin.Close()
 	p.group.terminate()
 	if !p.ended(context.Background(), stdinGrace) {
 		p.group.kill()
 	}
 	p.leave()
+}
+
+// ask notes that the process, if it still runs, ends by our will.
+func (p *process) ask() {
+	select {
+	case <-p.exited:
+	default:
+		p.asked.Store(true)
+	}
 }
 
 // leave waits until a process that was ended is gone. The kernel may hold on
@@ -179,11 +193,14 @@ func (p *process) ended(ctx context.Context, within time.Duration) bool {
 	return false
 }
 
-// exitError returns how the process ended, or nil while it runs.
+// exitError returns how the process ended by itself, or nil.
 func (p *process) exitError() *exitError {
 	select {
 	case <-p.exited:
 	default:
+		return nil
+	}
+	if p.asked.Load() {
 		return nil
 	}
 	state := p.cmd.ProcessState
@@ -262,6 +279,7 @@ func lookCommand(command, dir string, env []string) (string, error) {
 		if lookErr == nil {
 			return found, nil
 		}
+		// A program further down the list is preferred to a file that is none.
 		if errors.Is(lookErr, os.ErrPermission) {
 			err = os.ErrPermission
 		}

@@ -37,7 +37,7 @@ type session struct {
 	info      json.RawMessage // serverInfo as sent
 	close     func(context.Context)
 	ended     chan struct{} // closed when the connection has broken
-	process   *process      // nil over HTTP
+	conn      *stdioConn    // nil over HTTP
 
 	mu    sync.Mutex
 	pages map[string]json.RawMessage // results of tools/list by cursor
@@ -81,14 +81,12 @@ func (s *Server) session(ctx context.Context) (*session, error) {
 	}
 	defer func() { <-s.lock }()
 	if s.sess != nil {
-		select {
-		case <-s.sess.ended:
-			s.log.Debug("the connection had ended")
-			s.sess.close(ctx)
-			s.sess = nil
-		default:
+		if !s.sess.over() {
 			return s.sess, nil
 		}
+		s.log.Debug("the connection had ended")
+		s.sess.close(ctx)
+		s.sess = nil
 	}
 	start := time.Now()
 	sess, err := s.connect(ctx)
@@ -139,14 +137,15 @@ func (s *Server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 	defer ex.done()
 	result, err := sess.cs.CallTool(ctx, &own)
 	if err != nil {
-		return nil, s.failure(ctx, op, sess.explain(ctx, err), ex, sess.process)
+		sess.settle(ctx)
+		return nil, s.failure(ctx, op, err, ex, sess.process())
 	}
 	if result.NeedsInput() {
-		return nil, s.failure(ctx, op, ErrInputRequired, ex, sess.process)
+		return nil, s.failure(ctx, op, ErrInputRequired, ex, sess.process())
 	}
 	members, err := schemadoc.Split(ex.raw())
 	if err != nil {
-		return nil, s.failure(ctx, op, protocolErrorf("the result could not be read"), ex, sess.process)
+		return nil, s.failure(ctx, op, protocolErrorf("the result could not be read"), ex, sess.process())
 	}
 	result.StructuredContent = nil
 	if raw := member(members, "structuredContent"); raw != nil {
@@ -155,15 +154,28 @@ func (s *Server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 	return result, nil
 }
 
-// explain waits, where a call failed because the process of a server ended,
-// until it is known how.
-func (s *session) explain(ctx context.Context, err error) error {
-	if s.process != nil && ctx.Err() == nil {
-		select {
-		case <-s.ended:
-			s.process.ended(ctx, outputGrace)
-		default:
-		}
+// process returns the child process behind the session, if there is one.
+func (s *session) process() *process {
+	if s.conn == nil {
+		return nil
 	}
-	return err
+	return s.conn.proc
+}
+
+// over reports whether the connection has broken.
+func (s *session) over() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return s.conn != nil && s.conn.readError() != nil
+	}
+}
+
+// settle waits, where an operation failed because the process of the server
+// ended, until it is known how it did.
+func (s *session) settle(ctx context.Context) {
+	if s.conn != nil && s.conn.readError() != nil {
+		s.conn.proc.ended(ctx, outputGrace)
+	}
 }
