@@ -121,7 +121,7 @@ func parse(file File, data []byte, o Options) (*Config, error) {
 
 // check reads everything as it is written.
 func (c *Config) check() error {
-	d := decoder{doc: c.doc, warn: func(w *Error) { c.Warnings = append(c.Warnings, w) }}
+	d := decoder{doc: c.doc, warnings: &c.Warnings}
 	if _, ok := c.doc.root.Value.(*hujson.Object); !ok {
 		return d.wrongType(c.doc.root, "an object", `the smallest configuration is {"mcpServers": {}}`)
 	}
@@ -129,7 +129,7 @@ func (c *Config) check() error {
 		return err
 	}
 	if c.top.mcpServers.Value == nil && c.top.servers.Value == nil && c.top.typegen.Value == nil {
-		d.warn(d.fail(c.doc.root, `there is no "mcpServers"`, `servers belong into {"mcpServers": {"name": …}}`))
+		d.warn(c.doc.root, `there is no "mcpServers"`, `servers belong into {"mcpServers": {"name": …}}`)
 	}
 	if err := c.checkServers(d.member("mcpServers"), c.top.mcpServers); err != nil {
 		return err
@@ -189,9 +189,9 @@ func (c *Config) unknownServer(name string) *Error {
 		e.Hint = "the file has no servers"
 	default:
 		const most = 10
-		e.Hint = "the servers are " + alternatives(names[:min(len(names), most)])
-		if len(names) > most {
-			e.Hint = fmt.Sprintf("\"mcpctl list\" shows the %d servers", len(names))
+		e.Hint = "the servers are " + quoted(names[:min(len(names), most)])
+		if more := len(names) - most; more > 0 {
+			e.Hint += fmt.Sprintf(" and %d more", more)
 		}
 	}
 	return e

@@ -155,6 +155,9 @@ func TestSpecsByName(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", test.ask, diff)
 		}
 	}
+	if diff := cmp.Diff([]string{"a", "c"}, c.Enabled()); diff != "" {
+		t.Errorf("enabled (-want +got):\n%s", diff)
+	}
 	specs, err := mustParse(t, `{"mcpServers": {}}`, options()).Specs()
 	if len(specs) != 0 || err != nil {
 		t.Errorf("no servers: %v, %v", specs, err)
@@ -340,16 +343,17 @@ func TestTopLevelVariables(t *testing.T) {
 }
 
 func TestUnknownServer(t *testing.T) {
-	many := `{"mcpServers": {`
+	var many strings.Builder
+	many.WriteString(`{"mcpServers": {`)
 	for i := range 12 {
-		many += fmt.Sprintf(`"server-%c": {"command": "a"},`, 'a'+i)
+		fmt.Fprintf(&many, `"s%c": {"command": "a"},`, 'a'+i)
 	}
-	many += "}}"
+	many.WriteString("}}")
 	for _, test := range []struct{ text, ask, want string }{
 		{`{"mcpServers": {"github": {"command": "a"}}}`, "githb", "mcp.json: there is no server \"githb\"\nhint: did you mean \"github\"?\n"},
-		{`{"mcpServers": {"github": {"command": "a"}, "z": {"command": "a"}}}`, "slack", "mcp.json: there is no server \"slack\"\nhint: the servers are \"github\" or \"z\"\n"},
+		{`{"mcpServers": {"github": {"command": "a"}, "z": {"command": "a"}}}`, "slack", "mcp.json: there is no server \"slack\"\nhint: the servers are \"github\", \"z\"\n"},
 		{`{"mcpServers": {}}`, "slack", "mcp.json: there is no server \"slack\"\nhint: the file has no servers\n"},
-		{many, "slack", "mcp.json: there is no server \"slack\"\nhint: \"mcpctl list\" shows the 12 servers\n"},
+		{many.String(), "slack", "mcp.json: there is no server \"slack\"\nhint: the servers are \"sa\", \"sb\", \"sc\", \"sd\", \"se\", \"sf\", \"sg\", \"sh\", \"si\", \"sj\" and 2 more\n"},
 	} {
 		_, err := mustParse(t, test.text, options()).Specs(test.ask)
 		e, _ := errors.AsType[*Error](err)
@@ -382,7 +386,7 @@ mcp.json:11:18: clientInfo: unknown key "title"
 mcp.json:5:4: server "x": unknown key "Timeout"
 hint: did you mean "timeout"?
 mcp.json:6:15: server "x": timeout: is in milliseconds and below one second
-hint: for seconds write "30s"
+hint: seconds are written as "30s"
 mcp.json:7:4: server "x": unknown key "envFile"
 hint: files of variables are not read; name the variables in "env"
 mcp.json:8:4: server "x": unknown key "enabled"
@@ -398,6 +402,18 @@ mcp.json:12:34: typegen: unknown key "color"
 	want = "mcp.json:1:1: there is no \"mcpServers\"\nhint: servers belong into {\"mcpServers\": {\"name\": …}}\n"
 	if diff := cmp.Diff(want, lines(c.Warnings...)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWarningsBounded(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(`{"typegen": {`)
+	for i := range 50_000 {
+		fmt.Fprintf(&text, `"k%d":0,`, i)
+	}
+	text.WriteString("}}")
+	if n := len(mustParse(t, text.String(), options()).Warnings); n != maxWarnings {
+		t.Errorf("there are %d warnings", n)
 	}
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -39,8 +38,18 @@ type decoder struct {
 	// vars is nil while a file is only being checked: strings then stay as
 	// they are written, and what depends on their text waits.
 	vars *variables
-	// warn takes what is odd but no error. Nil drops it.
-	warn func(*Error)
+	// warnings takes what is odd but no error. Nil drops it.
+	warnings *[]*Error
+}
+
+// maxWarnings bounds what one file can say, and so what finding all those
+// places costs.
+const maxWarnings = 100
+
+func (d decoder) warn(v hujson.Value, problem, hint string) {
+	if d.warnings != nil && len(*d.warnings) < maxWarnings {
+		*d.warnings = append(*d.warnings, d.fail(v, problem, hint))
+	}
 }
 
 // member returns the decoder for a member of what d reads.
@@ -128,7 +137,7 @@ func keyNames[T any](table []key[T]) []string {
 }
 
 func (d decoder) unknownKey(at hujson.Value, name string, known []string, open bool) {
-	if d.warn == nil || open && slices.Contains(foreignKeys, name) {
+	if d.warnings == nil || open && slices.Contains(foreignKeys, name) {
 		return
 	}
 	hint := otherNames[name]
@@ -136,7 +145,7 @@ func (d decoder) unknownKey(at hujson.Value, name string, known []string, open b
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	if hint != "" || !open {
-		d.warn(d.fail(at, "unknown key "+strconv.Quote(name), hint))
+		d.warn(at, "unknown key "+strconv.Quote(name), hint)
 	}
 }
 
@@ -224,16 +233,24 @@ func oneOf[T any](name string, at func(*T) *string, words ...string) key[T] {
 	return k
 }
 
+// alternatives lists words that one has to choose from.
 func alternatives(words []string) string {
-	quoted := make([]string, len(words))
+	last := len(words) - 1
+	if last == 0 {
+		return quoted(words)
+	}
+	return quoted(words[:last]) + " or " + strconv.Quote(words[last])
+}
+
+func quoted(words []string) string {
+	var b strings.Builder
 	for i, w := range words {
-		quoted[i] = strconv.Quote(w)
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(w))
 	}
-	if len(quoted) == 1 {
-		return quoted[0]
-	}
-	last := len(quoted) - 1
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	return b.String()
 }
 
 // boolean is a key with true or false; at is nil until the key is there.
@@ -340,8 +357,8 @@ func duration[T any](name string, at func(*T) *time.Duration) key[T] {
 				return d.fail(v, "is out of range", "")
 			}
 			parsed = time.Duration(ns)
-			if parsed > 0 && parsed < time.Second && d.warn != nil {
-				d.warn(d.fail(v, "is in milliseconds and below one second", fmt.Sprintf(`for seconds write "%ss"`, lit)))
+			if parsed > 0 && parsed < time.Second {
+				d.warn(v, "is in milliseconds and below one second", `seconds are written as "30s"`)
 			}
 		case '"':
 			s, err := d.text(v)
@@ -380,12 +397,11 @@ func later[T any](name string, s shape, at func(*T) *hujson.Value) key[T] {
 	}}
 }
 
+// shapeOf is the shape of an object with the keys of a table.
 func shapeOf[U any](table []key[U], open bool) shape {
-	return shape{types: []string{"object"}, keys: maps.Collect(func(yield func(string, shape) bool) {
-		for _, k := range table {
-			if !yield(k.name, k.shape) {
-				return
-			}
-		}
-	}), open: open}
+	keys := make(map[string]shape, len(table))
+	for _, k := range table {
+		keys[k.name] = k.shape
+	}
+	return shape{types: []string{"object"}, keys: keys, open: open}
 }

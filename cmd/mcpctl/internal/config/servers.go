@@ -20,11 +20,7 @@ import (
 // [*Error].
 func (c *Config) Specs(names ...string) ([]client.Spec, error) {
 	if len(names) == 0 {
-		for name, e := range c.servers {
-			if e.checked.disabled == nil || !*e.checked.disabled {
-				names = append(names, name)
-			}
-		}
+		names = c.Enabled()
 	}
 	names = slices.Clone(names)
 	slices.Sort(names)
@@ -108,13 +104,9 @@ func (c *Config) secrets(s server) []string {
 
 // decodeServer reads a server and checks that its keys go together.
 func decodeServer(d decoder, v hujson.Value, s *server) error {
-	var odd *Error // a misspelt key may be why another is missing
-	warn := d.warn
-	d.warn = func(w *Error) {
-		odd = cmp.Or(odd, w)
-		if warn != nil {
-			warn(w)
-		}
+	var before int
+	if d.warnings != nil {
+		before = len(*d.warnings)
 	}
 	if err := decodeObject(d, v, serverKeys, true, s); err != nil {
 		return err
@@ -124,7 +116,9 @@ func decodeServer(d decoder, v hujson.Value, s *server) error {
 		return d.fail(v, `has both "command" and "url"`, `"command" starts a server, "url" reaches one; keep one of them`)
 	case s.command == "" && s.url == "":
 		e := d.fail(v, `has neither "command" nor "url"`, `"command" starts a server, "url" reaches one`)
-		if odd != nil {
+		if d.warnings != nil && len(*d.warnings) > before {
+			// A misspelt key may be why another is missing.
+			odd := (*d.warnings)[before]
 			e.Hint = fmt.Sprintf("line %d: %s; %s", odd.Line, odd.Problem, odd.Hint)
 		}
 		return e

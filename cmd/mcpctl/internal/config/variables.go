@@ -16,8 +16,6 @@ type variables struct {
 // variableError says why a string cannot be expanded. It names the variable.
 type variableError struct{ problem, hint string }
 
-func (e *variableError) Error() string { return e.problem }
-
 // reference is what stands between ${ and }.
 type reference struct {
 	name       string
