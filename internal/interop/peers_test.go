@@ -3,13 +3,13 @@ package interop
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,9 +104,7 @@ var findPeers = sync.OnceValues(func() (peers, error) {
 		return peers{}, fmt.Errorf("no Node.js is locked for %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
 	want := map[string]string{platform: wanted.OptionalDependencies[platform]}
-	for name, version := range wanted.Dependencies {
-		want[name] = version
-	}
+	maps.Copy(want, wanted.Dependencies)
 	for name, version := range want {
 		got, err := load(filepath.Join(modules, filepath.FromSlash(name), "package.json"))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -221,6 +219,6 @@ func publishedNames(t testing.TB, node string, p peer) []string {
 		}
 		names = append(names, tool.Name)
 	}
-	slices.SortFunc(names, cmp.Compare[string])
+	slices.Sort(names)
 	return names
 }
