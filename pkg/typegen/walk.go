@@ -1,0 +1,878 @@
+package typegen
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/internal/schemadoc"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
+)
+
+// walker decides which Go types hold the values of one schema document.
+type walker struct {
+	g      *generator
+	server string
+	tool   string
+	side   Side
+	doc    *document
+	names  *scope
+	root   string // name of the root type
+
+	entries map[*schemadoc.Value]*entry
+	merged  map[string]*entry
+	decls   []*decl
+	level   int // structural steps from the root to here
+	err     *Error
+}
+
+// entry remembers the type of a schema, so that references share it and
+// recursion ends.
+type entry struct {
+	res   typed
+	done  bool
+	level int
+	nil_  bool // null is among the values; known before the type is
+	decl  *decl
+	place place
+}
+
+// typed is a type and whether null is a value beside its own.
+type typed struct {
+	t    *goType
+	null bool
+}
+
+// place is where a type is needed: what a declaration made there is called.
+type place struct {
+	name string // proposed name
+	raw  string // what the last part of it was made of
+	doc  doc
+}
+
+// tooled is the model of one side of a tool.
+type tooled struct {
+	root   *decl
+	decls  []*decl
+	schema string
+}
+
+// side builds the model of one schema.
+func (g *generator) side(names *scope, server string, t catalog.Tool, side Side, rootName string) (tooled, error) {
+	raw := t.InputSchema
+	if side == Output {
+		raw = t.OutputSchema
+	}
+	w := &walker{
+		g: g, server: server, tool: t.Name, side: side, names: names, root: rootName,
+		entries: map[*schemadoc.Value]*entry{}, merged: map[string]*entry{},
+	}
+	lead := "the arguments of the tool " + quoteText(t.Name)
+	if side == Output {
+		lead = "the structured result of the tool " + quoteText(t.Name)
+	}
+	rootDoc := doc{lead: "is " + lead + "."}
+	if side == Input {
+		rootDoc.lead = "holds " + lead + "."
+	}
+	if len(raw) == 0 {
+		raw = json.RawMessage(`{"type":"object"}`)
+	}
+	v, refused := g.budget.admit(raw)
+	if refused == nil {
+		w.doc, refused = newDocument(v, g.budget.Budgets)
+	}
+	if refused != nil {
+		if refused.fatal && (!g.opts.Widen || refused.code == CodeNotJSON) {
+			return tooled{}, w.errorAt("", refused.code, refused.reason)
+		}
+		g.note(w.diag(Warning, "", refused.code, "", refused.reason))
+		d := w.rawRoot(rootDoc)
+		return tooled{root: d, decls: w.decls}, nil
+	}
+	if n := w.doc.deep; n != nil {
+		reason := "subschemas nest deeper than " + itoa(g.budget.Depth) + " levels"
+		if !g.opts.Widen {
+			return tooled{}, w.errorAt(n.ptr, CodeDepth, reason)
+		}
+		g.note(w.diag(Warning, n.ptr, CodeDepth, "", reason+", so any value is taken from here on"))
+	}
+	if w.doc.unknown != "" {
+		g.note(w.diag(Warning, "", CodeDialect, "$schema", "the dialect is not known, so the schema is read as 2020-12"))
+	}
+	d := w.rootDecl(rootDoc)
+	if w.err != nil {
+		return tooled{}, w.err
+	}
+	out := tooled{root: d, decls: w.decls}
+	if !g.opts.NoValidate {
+		out.schema = string(v.AppendContract(nil))
+		d.schema = out.schema
+	}
+	return out, nil
+}
+
+func (w *walker) diag(s Severity, ptr, code, keyword, reason string) Diagnostic {
+	return Diagnostic{s, code, w.server, w.tool, w.side, ptr, clipText(keyword, 60), reason}
+}
+
+func (w *walker) warn(n *node, code, keyword, reason string) {
+	w.g.note(w.diag(Warning, n.ptr, code, keyword, reason))
+}
+
+func (w *walker) runtimeNote(n *node, keyword string) {
+	w.g.note(w.diag(Note, n.ptr, CodeRuntime, keyword, keyword+" is no part of the type and is checked at run time"))
+}
+
+func (w *walker) errorAt(ptr, code, reason string) *Error {
+	return &Error{Code: code, Server: clipText(w.server, 120), Tool: clipText(w.tool, 120), Side: w.side, Pointer: clipText(ptr, 300), Reason: reason}
+}
+
+// fail ends the run, or widens where the options say so.
+func (w *walker) fail(n *node, code, keyword, reason string) {
+	if w.g.opts.Widen {
+		w.warn(n, code, keyword, reason+", so any value is taken")
+		return
+	}
+	if w.err == nil {
+		w.err = w.errorAt(n.ptr, code, reason)
+	}
+}
+
+func (w *walker) cycle(n *node) {
+	w.fail(n, CodeRefCycle, "", "references and combinators lead back here without a member or item in between")
+}
+
+// target resolves a reference that stands in n. It returns nil where there is
+// nothing to read; what that means has been reported.
+func (w *walker) target(n *node, keyword string, ref *schemadoc.Value) *node {
+	if !ref.Is(schemadoc.String) {
+		w.warn(n, CodeMalformed, keyword, keyword+" is no string, so it is ignored")
+		return nil
+	}
+	var t *node
+	var outcome refOutcome
+	switch keyword {
+	case "$dynamicRef":
+		var single bool
+		if t, outcome, single = w.doc.dynamicTarget(n, ref.Text); !single {
+			w.warn(n, CodeDynamicRef, keyword, "the dynamic reference has several targets, so any value is taken")
+			return nil
+		}
+	default:
+		t, outcome = w.doc.resolve(n, ref.Text)
+	}
+	switch outcome {
+	case refExternal:
+		w.warn(n, CodeExternalRef, keyword, "the reference leads to another document, which is never fetched, so any value is taken")
+		return nil
+	case refMissing:
+		w.fail(n, CodeUnresolvedRef, keyword, "the reference "+quoteText(ref.Text)+" leads to no schema")
+		return nil
+	}
+	return t
+}
+
+// sub is the node of a subschema of n.
+func (w *walker) sub(n *node, v *schemadoc.Value, keyword, name string) *node {
+	if s := w.doc.nodes[v]; s != nil {
+		return s
+	}
+	// The index ends at what is too deep; this is only ever a place below.
+	ptr := n.ptr + "/" + schemadoc.EscapePointer(keyword)
+	if name != "" {
+		ptr += "/" + schemadoc.EscapePointer(name)
+	}
+	s := &node{v: v, ptr: ptr, res: n.res, names: n.names, tooDeep: v.Is(schemadoc.Object)}
+	w.doc.nodes[v] = s
+	return s
+}
+
+// rawRoot declares a root type for any value.
+func (w *walker) rawRoot(d doc) *decl {
+	r := w.declare(rawDecl, place{name: w.root, doc: d})
+	r.root = true
+	return r
+}
+
+// rootDecl declares the root type. Whatever the schema says, it is a type of
+// that name with room for methods.
+func (w *walker) rootDecl(d doc) *decl {
+	p := place{name: w.root, doc: d}
+	own := docOf(w.doc.root)
+	p.doc.text, p.doc.deprecated = own.text, own.deprecated
+	w.names.used[w.root] = false // reserved for exactly this
+	f := w.collect([]*node{w.doc.root})
+	var r *decl
+	res := w.fromFacts(f, p, &entry{level: w.level, place: p}, true)
+	switch {
+	case w.err != nil:
+		return nil
+	case res.t.kind == namedType && res.t.decl.name == w.root && !res.null:
+		r = res.t.decl
+	case res.t.kind == anyType:
+		r = w.rawRoot(p.doc)
+	default:
+		r = w.declare(definedDecl, p)
+		r.base = presence(res, true)
+	}
+	r.root = true
+	return r
+}
+
+// declare makes a declaration. A taken name gets a hash of the place: what is
+// declared elsewhere keeps its name.
+func (w *walker) declare(kind declKind, p place) *decl {
+	name := clipIdent(p.name)
+	if !w.names.take(name) {
+		was := name
+		name += "X" + shortHash(w.root+"\x00"+p.name+"\x00"+p.raw)
+		for !w.names.take(name) {
+			name += "X"
+		}
+		w.g.note(w.diag(Warning, "", CodeCollision, "", "the Go name "+was+" is taken, so a type is named "+name))
+	}
+	d := &decl{kind: kind, name: name, raw: p.raw, doc: p.doc}
+	w.decls = append(w.decls, d)
+	if len(w.decls) == w.g.budget.Decls {
+		w.g.note(w.diag(Warning, "", CodeBudgetOutput, "", "the schema gives more than "+thousands(w.g.budget.Decls)+" types, so any value is taken in the rest"))
+	}
+	return d
+}
+
+// typeOf decides on the type of what nodes say together.
+func (w *walker) typeOf(nodes []*node, p place) typed {
+	if w.err != nil || len(w.decls) >= w.g.budget.Decls {
+		return typed{t: &goType{kind: anyType}}
+	}
+	nodes = w.follow(nodes, &p)
+	if len(nodes) == 0 {
+		return typed{t: &goType{kind: anyType}}
+	}
+	e, fresh := w.entry(nodes)
+	if !fresh {
+		switch {
+		case e.done:
+			return e.res
+		case e.level == w.level:
+			w.cycle(nodes[0])
+			return typed{t: &goType{kind: anyType}}
+		case e.decl == nil:
+			e.decl = w.declare(definedDecl, e.place)
+		}
+		return typed{&goType{kind: namedType, decl: e.decl}, e.nil_}
+	}
+	e.level, e.place = w.level, p
+	e.res = w.fromFacts(w.collect(nodes), p, e, false)
+	if e.decl != nil && e.decl.kind == definedDecl && e.decl.base == nil {
+		e.decl.base = e.res.t
+		e.res.t = &goType{kind: namedType, decl: e.decl}
+	}
+	e.done = true
+	return e.res
+}
+
+// follow replaces a schema that is nothing but a reference by its target,
+// whose own place then names the type.
+func (w *walker) follow(nodes []*node, p *place) []*node {
+	if len(nodes) > 1 {
+		slices.SortFunc(nodes, func(a, b *node) int { return strings.Compare(a.ptr, b.ptr) })
+		nodes = slices.CompactFunc(nodes, func(a, b *node) bool { return a.v == b.v })
+		nodes = slices.DeleteFunc(nodes, func(n *node) bool { return trivial(n.v) })
+	}
+	var seen map[*node]bool
+	for len(nodes) == 1 {
+		n := nodes[0]
+		ref := n.v.Get("$ref")
+		keyword := "$ref"
+		if ref == nil && n.res.dialect != draft07 {
+			if ref = n.v.Get("$dynamicRef"); ref != nil {
+				keyword = "$dynamicRef"
+			}
+		}
+		if ref == nil || n.tooDeep || !onlyReference(n, keyword) {
+			break
+		}
+		if seen[n] {
+			w.cycle(n)
+			return nil
+		}
+		if seen == nil {
+			seen = map[*node]bool{}
+		}
+		seen[n] = true
+		t := w.target(n, keyword, ref)
+		if t == nil {
+			return nil
+		}
+		own := docOf(t)
+		*p = place{name: w.placeName(t), raw: t.ptr, doc: own}
+		nodes = []*node{t}
+	}
+	return nodes
+}
+
+// placeName is the name of a type at a node's own place in the document.
+func (w *walker) placeName(n *node) string {
+	name := w.root
+	for _, s := range n.names {
+		part := goName(s)
+		if part == "" {
+			part = cmp.Or(spelledName(s), "X"+shortHash(s))
+		}
+		name = clipIdent(name + part)
+	}
+	return name
+}
+
+// trivial reports whether a schema allows everything and says nothing.
+func trivial(v *schemadoc.Value) bool {
+	switch v.Kind {
+	case schemadoc.Bool:
+		return v.Bool
+	case schemadoc.Object:
+		for _, m := range v.Members {
+			if !schemadoc.IsAnnotation(m.Name) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// onlyReference reports whether nothing that matters stands beside a
+// reference.
+func onlyReference(n *node, keyword string) bool {
+	if n.res.dialect == draft07 && keyword == "$ref" {
+		return true
+	}
+	for _, m := range n.v.Members {
+		switch {
+		case m.Name == keyword, schemadoc.IsAnnotation(m.Name):
+		case m.Name == "$defs", m.Name == "definitions", m.Name == "$schema", m.Name == "$id", m.Name == "$anchor":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// entry finds or makes the memory of a set of schemas.
+func (w *walker) entry(nodes []*node) (e *entry, fresh bool) {
+	if len(nodes) == 1 {
+		if e = w.entries[nodes[0].v]; e != nil {
+			return e, false
+		}
+		e = &entry{}
+		w.entries[nodes[0].v] = e
+		return e, true
+	}
+	var b strings.Builder
+	for _, n := range nodes {
+		b.WriteString(n.ptr)
+		b.WriteByte(0)
+	}
+	if e = w.merged[b.String()]; e != nil {
+		return e, false
+	}
+	e = &entry{}
+	w.merged[b.String()] = e
+	return e, true
+}
+
+// inside runs f one structural step further down.
+func (w *walker) inside(f func() typed) typed {
+	w.level++
+	defer func() { w.level-- }()
+	return f()
+}
+
+// fromFacts decides on the type of facts. root is set for the root schema,
+// which is always a type of its own.
+func (w *walker) fromFacts(f *facts, p place, e *entry, root bool) typed {
+	if w.err != nil || (f.wide && !f.says()) {
+		return typed{t: &goType{kind: anyType}}
+	}
+	if f.never {
+		if len(f.nodes) > 0 && !isFalse(f.nodes[len(f.nodes)-1].v) && !isFalse(f.nodes[0].v) {
+			w.warn(f.nodes[0], CodeContradiction, "", "no value can satisfy this schema, so any is taken and refused at run time")
+		}
+		return typed{t: &goType{kind: anyType}}
+	}
+	if f.hasEnum {
+		return w.enum(f, p, e)
+	}
+	null := f.kinds&kNull != 0 && f.typed
+	if len(f.unions) > 0 || len(f.cond) > 0 {
+		if res, ok := w.union(f, p, e, root); ok {
+			return res
+		}
+	}
+	kinds := f.kinds &^ kNull
+	if !f.typed {
+		shape := f.shape()
+		switch shape {
+		case kObject, kArray:
+			e.nil_ = false
+			res := w.ofKind(shape, f, p, e, root)
+			if w.g.opts.Extras == ExtrasKeep && !root {
+				// The keywords speak of one kind of value and let every other
+				// pass.
+				res.t = &goType{kind: orOf, elem: res.t}
+			}
+			return res
+		}
+		return typed{t: &goType{kind: anyType}}
+	}
+	e.nil_ = null
+	if kinds == 0 {
+		return typed{t: &goType{kind: nullType}}
+	}
+	if k, one := oneKind(kinds); one {
+		res := w.ofKind(k, f, p, e, root)
+		res.null = null
+		return res
+	}
+	if kinds == kAll&^kNull {
+		return typed{t: &goType{kind: anyType}}
+	}
+	res := w.severalKinds(kinds, f, p, e)
+	res.null = res.null || null
+	return res
+}
+
+func isFalse(v *schemadoc.Value) bool { return v.Is(schemadoc.Bool) && !v.Bool }
+
+// oneKind reports whether one Go type holds all kinds of the set.
+func oneKind(k kindSet) (kindSet, bool) {
+	switch k {
+	case kBool, kInt, kFrac, kNumber, kString, kArray, kObject:
+		return k, true
+	}
+	return 0, false
+}
+
+// ofKind is the type of values of one kind.
+func (w *walker) ofKind(k kindSet, f *facts, p place, e *entry, root bool) typed {
+	switch k {
+	case kBool:
+		return typed{t: &goType{kind: boolType}}
+	case kInt:
+		return typed{t: w.integer(f)}
+	case kFrac, kNumber:
+		if w.g.opts.Numbers == NumbersExact {
+			return typed{t: &goType{kind: numberType}}
+		}
+		return typed{t: &goType{kind: floatType}}
+	case kString:
+		if f.format == "date-time" && w.g.opts.Formats == FormatsTime {
+			return typed{t: &goType{kind: timeType}}
+		}
+		return typed{t: &goType{kind: stringType}}
+	case kArray:
+		return w.array(f, p, e)
+	}
+	return w.object(f, p, e, root, nil)
+}
+
+// integer is int64, or json.Number where the schema itself goes beyond.
+func (w *walker) integer(f *facts) *goType {
+	if w.g.opts.Numbers == NumbersExact || pastInt64(f.minimum) || pastInt64(f.maximum) {
+		return &goType{kind: numberType}
+	}
+	return &goType{kind: intType}
+}
+
+// array is the type of arrays.
+func (w *walker) array(f *facts, p place, e *entry) typed {
+	long := 0
+	for _, a := range f.arrays {
+		long = max(long, len(a.prefix))
+	}
+	var rest []*node
+	for _, a := range f.arrays {
+		if a.items != nil {
+			rest = append(rest, a.items)
+		}
+	}
+	item := place{name: p.name + "Item", raw: p.raw + "/items"}
+	if long == 0 {
+		elem := typed{t: &goType{kind: anyType}}
+		if len(rest) > 0 {
+			elem = w.inside(func() typed { return w.typeOf(rest, item) })
+		}
+		return typed{t: &goType{kind: sliceType, elem: presence(elem, true)}}
+	}
+	d := w.declare(tupleDecl, p)
+	e.decl = d
+	w.inside(func() typed {
+		for i := range long {
+			var nodes []*node
+			for _, a := range f.arrays {
+				if i < len(a.prefix) {
+					nodes = append(nodes, a.prefix[i])
+				} else if a.items != nil {
+					nodes = append(nodes, a.items)
+				}
+			}
+			name := "F" + itoa(i)
+			r := w.typeOf(nodes, place{name: d.name + name, raw: p.raw + "/" + itoa(i)})
+			need := i < f.minItems
+			d.fields = append(d.fields, field{
+				name: name, json: itoa(i), typ: presence(r, need), required: need, omitzero: !need, index: i,
+				doc: docOf(nodes...),
+			})
+		}
+		closed := false
+		for _, n := range rest {
+			closed = closed || isFalse(n.v)
+		}
+		if !closed {
+			elem := typed{t: &goType{kind: anyType}}
+			if len(rest) > 0 {
+				elem = w.typeOf(rest, place{name: d.name + "Item", raw: p.raw + "/items"})
+			}
+			d.fields = append(d.fields, field{name: "Rest", role: restField, typ: &goType{kind: sliceType, elem: presence(elem, true)}})
+		}
+		return typed{}
+	})
+	return typed{t: &goType{kind: namedType, decl: d}}
+}
+
+// object is the type of objects: a struct where members are known, else a map.
+// more are members that only some branch speaks of.
+func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string][][]*node) typed {
+	mode := w.g.opts.Extras
+	elemOf := func(nodes []*node, what string) *goType {
+		if len(nodes) == 0 {
+			return &goType{kind: anyType}
+		}
+		return presence(w.inside(func() typed {
+			return w.typeOf(nodes, place{name: p.name + "Value", raw: p.raw + what})
+		}), true)
+	}
+	if len(f.props) == 0 && len(more) == 0 && len(f.patterns) == 0 && !f.closed {
+		// A tool without parameters often says no more than type: object. An
+		// output that says so is free.
+		free := f.addlSaid || w.side == Output || !root
+		if free && !root {
+			return typed{t: &goType{kind: mapType, elem: elemOf(f.addl, "/additionalProperties")}}
+		}
+		if free && w.side == Output && !f.addlSaid {
+			return typed{t: &goType{kind: mapType, elem: &goType{kind: anyType}}}
+		}
+	}
+	d := w.declare(structDecl, p)
+	e.decl = d
+	names := make([]string, 0, len(f.props)+len(more))
+	for n, pr := range f.props {
+		if !pr.never && !w.neverProp(pr) {
+			names = append(names, n)
+		}
+	}
+	for n := range more {
+		if f.props[n] == nil {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	fields := newScope(reservedFields...).assign(names, "", "N", "Field", "Member", func(raw, got string) {
+		w.g.note(w.diag(Warning, f.nodes[0].ptr, CodeCollision, "properties",
+			"the Go name of the member "+quoteText(raw)+" is taken, so its field is "+got))
+	})
+	exact := false
+	folded := make(map[string]bool, len(names))
+	for _, n := range names {
+		low := strings.ToLower(n)
+		if folded[low] || !tagName(n) {
+			exact = true
+		}
+		folded[low] = true
+	}
+	for _, n := range names {
+		need := f.required[n]
+		var r typed
+		var nodes []*node
+		at := place{name: d.name + fields[n], raw: p.raw + "/" + n, doc: doc{lead: "is the type of [" + d.name + "." + fields[n] + "]."}}
+		if pr := f.props[n]; pr != nil {
+			nodes = pr.nodes
+			r = w.inside(func() typed { return w.typeOf(slices.Clone(nodes), at) })
+		} else {
+			need = false
+			r = w.inside(func() typed { return w.alternatives(more[n], at) })
+			for _, alt := range more[n] {
+				nodes = append(nodes, alt...)
+			}
+		}
+		d.fields = append(d.fields, field{
+			name: fields[n], json: n, typ: presence(r, need), required: need, omitzero: !need, doc: docOf(nodes...),
+		})
+	}
+	scope := newScope()
+	for _, n := range fields {
+		scope.take(n)
+	}
+	if mode != ExtrasDrop {
+		w.patternFields(f, d, p, scope)
+	}
+	switch {
+	case mode == ExtrasDrop:
+		if exact {
+			d.codec = exactCodec
+		}
+	case f.closed:
+		d.codec = closedCodec
+	case mode == ExtrasKeep, f.addlSaid && !f.closed:
+		d.codec = openCodec
+		d.fields = append(d.fields, field{
+			name: "Extras", role: extrasField, typ: &goType{kind: mapType, elem: elemOf(f.addl, "/additionalProperties")},
+		})
+	case exact:
+		d.codec = exactCodec
+	}
+	return typed{t: &goType{kind: namedType, decl: d}}
+}
+
+// neverProp reports whether a member can have no value at all.
+func (w *walker) neverProp(p *prop) bool {
+	for _, n := range p.nodes {
+		if isFalse(n.v) {
+			return true
+		}
+		// A reference to false is false as well.
+		for range 8 {
+			ref := n.v.Get("$ref")
+			if !ref.Is(schemadoc.String) {
+				break
+			}
+			t, outcome := w.doc.resolve(n, ref.Text)
+			if outcome != refFound {
+				break
+			}
+			if n = t; isFalse(n.v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// patternFields adds a map for each pattern.
+func (w *walker) patternFields(f *facts, d *decl, p place, scope *scope) {
+	if len(f.patterns) == 0 {
+		return
+	}
+	if len(f.patterns) > 1 {
+		w.warn(f.nodes[0], CodeOverlap, "patternProperties", "a name may match several patterns; the first in byte order takes it")
+	}
+	var res []string
+	for _, pt := range f.patterns {
+		res = append(res, pt.re)
+	}
+	names := scope.assign(res, "Pattern", "", "", "", func(string, string) {})
+	for _, pt := range f.patterns {
+		re, ok := goPattern(pt.re)
+		if !ok {
+			w.warn(pt.nodes[0], CodePattern, "patternProperties", "Go's regular expressions cannot match this pattern, so its members are kept as extras")
+			f.addl = nil
+			f.closed = false
+			f.addlSaid = true
+			continue
+		}
+		name := names[pt.re]
+		if len(f.patterns) == 1 && goName(pt.re) == "" {
+			name = "Patterned"
+			scope.take(name)
+		}
+		elem := w.inside(func() typed {
+			return w.typeOf(slices.Clone(pt.nodes), place{name: d.name + name + "Value", raw: p.raw + "/" + pt.re})
+		})
+		d.fields = append(d.fields, field{
+			name: name, role: patternField, pattern: re, typ: &goType{kind: mapType, elem: presence(elem, true)}, doc: docOf(pt.nodes...),
+		})
+	}
+}
+
+// presence is the type of a place that holds t: whether it may be absent and
+// whether null is a value decide.
+func presence(r typed, required bool) *goType {
+	if r.t.kind == anyType {
+		return r.t // null is one of its values, absent is nil
+	}
+	switch {
+	case required && r.null:
+		return &goType{kind: nullOf, elem: r.t}
+	case required:
+		return r.t
+	case r.null || r.t.kind == nullType:
+		return &goType{kind: optOf, elem: r.t}
+	}
+	switch base := underlying(r.t); base {
+	case sliceType, mapType:
+		return r.t
+	}
+	return &goType{kind: ptrTo, elem: r.t}
+}
+
+// underlying looks through defined types.
+func underlying(t *goType) goKind {
+	for range 64 {
+		if t.kind != namedType || t.decl.kind != definedDecl {
+			return t.kind
+		}
+		if t.decl.base == nil {
+			return sliceType // still being decided; only slices and maps recurse so
+		}
+		t = t.decl.base
+	}
+	return anyType
+}
+
+// reservedFields are the fields and methods that generated structs have
+// anyway.
+var reservedFields = []string{"Extras", "Rest", "Raw", "Validate", "MarshalJSON", "UnmarshalJSON", "IsZero", "Valid"}
+
+// docOf is what the first schema with something to say says.
+func docOf(nodes ...*node) doc {
+	var d doc
+	for _, n := range nodes {
+		if !n.v.Is(schemadoc.Object) {
+			continue
+		}
+		if d.text == "" {
+			d.text = n.v.Get("description").Str()
+		}
+		if d.title == "" {
+			d.title = n.v.Get("title").Str()
+		}
+		if dep := n.v.Get("deprecated"); dep.Is(schemadoc.Bool) && dep.Bool {
+			d.deprecated = true
+		}
+		if len(d.extra) == 0 {
+			if def := n.v.Get("default"); def != nil {
+				if s := string(def.AppendCanonical(nil)); len(s) <= 120 {
+					d.extra = append(d.extra, "Default: "+s)
+				}
+			}
+			if ex := n.v.Get("examples"); ex.Is(schemadoc.Array) && len(ex.Items) > 0 {
+				var parts []string
+				size := 0
+				for _, x := range ex.Items {
+					s := string(x.AppendCanonical(nil))
+					if size += len(s); size > 200 || len(parts) == 5 {
+						break
+					}
+					parts = append(parts, s)
+				}
+				if len(parts) > 0 {
+					d.extra = append(d.extra, "Examples: "+strings.Join(parts, ", "))
+				}
+			}
+		}
+	}
+	return d
+}
+
+// finishDecls sorts declarations and breaks values that would contain
+// themselves.
+func finishDecls(p *pkg) {
+	breakValueCycles(p.decls)
+	slices.SortFunc(p.decls, func(a, b *decl) int { return strings.Compare(a.name, b.name) })
+}
+
+// breakValueCycles puts a pointer wherever a struct would contain itself.
+// Every field of such a circle gets one, so that it does not matter where one
+// starts.
+func breakValueCycles(decls []*decl) {
+	index := map[*decl]int{}
+	low := map[*decl]int{}
+	comp := map[*decl]int{}
+	var stack []*decl
+	n, comps := 0, 0
+	var visit func(d *decl)
+	visit = func(d *decl) {
+		n++
+		index[d], low[d] = n, n
+		stack = append(stack, d)
+		for e := range held(d) {
+			if index[e] == 0 {
+				visit(e)
+				low[d] = min(low[d], low[e])
+			} else if comp[e] == 0 {
+				low[d] = min(low[d], index[e])
+			}
+		}
+		if low[d] == index[d] {
+			comps++
+			for {
+				top := stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				comp[top] = comps
+				if top == d {
+					break
+				}
+			}
+		}
+	}
+	for _, d := range decls {
+		if index[d] == 0 {
+			visit(d)
+		}
+	}
+	for _, d := range decls {
+		for i := range d.fields {
+			d.fields[i].typ = pointTo(d.fields[i].typ, d, comp)
+		}
+	}
+}
+
+// held yields the declarations whose values are part of d's values.
+func held(d *decl) map[*decl]bool {
+	out := map[*decl]bool{}
+	add := func(t *goType) {
+		for t != nil {
+			switch t.kind {
+			case namedType:
+				out[t.decl] = true
+				return
+			case nullOf, optOf, orOf:
+				t = t.elem
+			default:
+				return
+			}
+		}
+	}
+	for _, f := range d.fields {
+		add(f.typ)
+	}
+	if d.kind == definedDecl {
+		add(d.base)
+	}
+	return out
+}
+
+func pointTo(t *goType, in *decl, comp map[*decl]int) *goType {
+	switch t.kind {
+	case namedType:
+		if comp[t.decl] == comp[in] && heldBy(t.decl, in) {
+			return &goType{kind: ptrTo, elem: t}
+		}
+	case nullOf, optOf, orOf:
+		if e := pointTo(t.elem, in, comp); e != t.elem {
+			return &goType{kind: t.kind, elem: e}
+		}
+	}
+	return t
+}
+
+// heldBy reports whether two declarations of one component really form a
+// circle: a component of one needs to hold itself.
+func heldBy(d, in *decl) bool {
+	if d != in {
+		return true
+	}
+	return held(in)[in]
+}
+
