@@ -215,7 +215,10 @@ func TestGeneratedClientCalls(t *testing.T) {
 		t.Run(trial.name, func(t *testing.T) {
 			dir := freshModule(t)
 			file := filepath.Join(dir, "p", "p.go")
-			mcpctl(t, append([]string{"generate", "-o", file, "--package", "p"}, trial.target(p.node)...)...)
+			generate := append([]string{"generate", "-o", file, "--package", "p"}, trial.target(p.node)...)
+			mcpctl(t, generate...)
+			// The same server publishes the same, and gives the same bytes.
+			mcpctl(t, slices.Insert(generate, 1, "--check")...)
 
 			program := fmt.Sprintf(`package main
 
