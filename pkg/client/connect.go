@@ -194,14 +194,14 @@ func (s *Server) spawn(ctx context.Context, protocol Protocol) (sess *session, d
 	transport := transportFunc(func(context.Context) (mcp.Connection, error) { return recorded(conn), nil })
 	h, cs, err := s.shake(ctx, transport, protocol)
 	if err != nil {
-		broken := conn.readError()
+		broken := conn.broken()
 		if broken != nil && ctx.Err() == nil {
 			// Its last words and its status say more than the end of the pipe.
 			proc.ended(ctx, stdinGrace)
 		}
 		_ = conn.Close()
 		proc.abort()
-		died = errors.Is(broken, errStreamEnd) && protocol == "" && !h.answered()
+		died = broken == errStreamEnd && protocol == "" && !h.answered()
 		if broken != nil {
 			err = broken
 		}

@@ -120,6 +120,7 @@ func (p *process) wait(stderr *os.File) {
 	case <-time.After(outputGrace):
 	}
 	p.group.kill()
+	p.group.await(outputGrace)
 	p.group.close()
 	p.stdin.Close()
 	// One that left the group may still hold the pipes.

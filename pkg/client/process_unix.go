@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // processGroup is the POSIX process group that a server leads.
@@ -35,6 +36,21 @@ func (g *processGroup) signal(sig syscall.Signal) {
 	if g.pid != 0 {
 		// The group may be empty already, which is what we want.
 		_ = syscall.Kill(-g.pid, sig)
+	}
+}
+
+// await waits until the group is empty: a signal is sent at once and obeyed
+// later. A dead member counts until its new parent has noticed, so there is a
+// limit.
+func (g *processGroup) await(limit time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	deadline := time.Now().Add(limit)
+	for pause := time.Millisecond; g.pid != 0 && time.Now().Before(deadline); pause *= 2 {
+		if syscall.Kill(-g.pid, 0) != nil {
+			return
+		}
+		time.Sleep(pause)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -82,6 +83,9 @@ func (g *processGroup) kill() {
 		}
 	}
 }
+
+// await does nothing: ending a job ends what is in it.
+func (g *processGroup) await(time.Duration) {}
 
 func (g *processGroup) close() {
 	g.mu.Lock()

@@ -168,14 +168,15 @@ func (s *session) over() bool {
 	case <-s.ended:
 		return true
 	default:
-		return s.conn != nil && s.conn.readError() != nil
+		return s.conn != nil && s.conn.broken() != nil
 	}
 }
 
 // settle waits, where an operation failed because the process of the server
-// ended, until it is known how it did.
+// ended, until it is known how it did
+// and what it said.
 func (s *session) settle(ctx context.Context) {
-	if s.conn != nil && s.conn.readError() != nil {
-		s.conn.proc.ended(ctx, outputGrace)
+	if s.conn != nil && s.conn.broken() != nil && s.conn.proc.ended(ctx, outputGrace) {
+		s.conn.proc.leave()
 	}
 }

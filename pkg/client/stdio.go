@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// errStreamEnd says that a server closed its stdout.
-var errStreamEnd = fmt.Errorf("stdout: %w", io.EOF)
+// errStreamEnd says that a server closed its standard input or output.
+var errStreamEnd = fmt.Errorf("standard streams: %w", io.EOF)
 
 // transportFunc makes a function an [mcp.Transport].
 type transportFunc func(context.Context) (mcp.Connection, error)
@@ -41,7 +41,7 @@ type stdioConn struct {
 	close    sync.Once
 
 	mu    sync.Mutex
-	err   error // why the reader ended
+	err   error // why reading, or else writing, has ended
 	stray int   // lines of stdout that were no messages
 }
 
@@ -67,7 +67,7 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case msg, ok := <-c.incoming:
 		if !ok {
-			return nil, c.readError()
+			return nil, c.broken()
 		}
 		return msg, nil
 	case <-c.done:
@@ -120,6 +120,9 @@ func (c *stdioConn) write() {
 		select {
 		case out := <-c.outgoing:
 			_, err := c.proc.stdin.Write(out.data)
+			if err != nil {
+				c.end(errStreamEnd)
+			}
 			out.written <- err
 		case <-c.done:
 			return
@@ -129,16 +132,24 @@ func (c *stdioConn) write() {
 
 func (c *stdioConn) read() {
 	defer c.proc.readerDone()
-	err := c.readLines()
-	c.mu.Lock()
-	c.err = err
-	c.mu.Unlock()
+	c.end(c.readLines())
 	close(c.incoming)
 	// What is still written must not block a server that wants to end.
 	_, _ = io.Copy(io.Discard, c.proc.stdout)
 }
 
-func (c *stdioConn) readError() error {
+// end notes why the connection is of no more use. The end of a stream says
+// less than anything else does.
+func (c *stdioConn) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil || c.err == errStreamEnd {
+		c.err = err
+	}
+}
+
+// broken returns why the connection is of no more use, or nil.
+func (c *stdioConn) broken() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
