@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 )
 
 // Header is the first line of every generated file. It has the form by which
@@ -38,7 +39,7 @@ func (e *TargetError) Error() string { return e.Path + ": " + e.Reason }
 func CheckTarget(path string, force bool) error {
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return checkParent(path)
 	case err != nil:
 		return &TargetError{path, reason(err)}
@@ -70,7 +71,7 @@ func checkParent(path string) error {
 			return &TargetError{path, p + " is a file, not a folder"}
 		case err == nil || p == filepath.Dir(p):
 			return nil
-		case !errors.Is(err, fs.ErrNotExist):
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			return &TargetError{path, reason(err)}
 		}
 		if _, err := os.Lstat(p); err == nil {

@@ -229,7 +229,7 @@ func (app *App) printError(err error, jsonOutput bool) {
 	if e.Hint != "" {
 		fmt.Fprintf(app.Err, "%s %s\n", app.Err.Faint("hint:"), ui.Clean(e.Hint))
 	}
-	if s, ok := errors.AsType[*client.ServerError](err); ok && s.Stderr != "" {
+	if s, ok := errors.AsType[*client.ServerError](err); ok && s.Stderr != "" && !is[summaryError](err) {
 		for line := range strings.SplitSeq(strings.TrimRight(s.Stderr, "\n"), "\n") {
 			fmt.Fprintf(app.Err, "  %s\n", app.Err.Faint(s.Server+"> "+ui.Clean(line)))
 		}

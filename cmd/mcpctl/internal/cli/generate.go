@@ -80,7 +80,7 @@ func newGenerateCmd(app *App) *cobra.Command {
 	f.StringVar(&o.extras, "extras", "", "unknown object members: `mode` explicit, keep or drop (default explicit)")
 	f.StringVar(&o.numbers, "numbers", "", "numbers as Go types: `mode` native or exact (default native)")
 	f.StringVar(&o.formats, "formats", "", "string formats as Go types: `mode` string or time (default string)")
-	f.StringVar(&o.validate, "validate", "", "checks of values against their schemas in the generated code: `on` or off (default on)")
+	f.StringVar(&o.validate, "validate", "", "checks of values against their schemas in the generated code: `mode` on or off (default on)")
 	f.StringVar(&o.diagnostics, "diagnostics", "text", "`format` of warnings: text, or json for one document on standard output")
 	cmd.MarkFlagsMutuallyExclusive("save", "check")
 	cmd.MarkFlagsMutuallyExclusive("save", "from")
