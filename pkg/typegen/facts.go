@@ -132,6 +132,7 @@ type collector struct {
 	f     *facts
 	stack map[*schemadoc.Value]bool // being read
 	done  map[*schemadoc.Value]bool
+	skip  map[*schemadoc.Value]bool // schemas whose alternatives are left out
 }
 
 // collect reads what nodes say together.
@@ -305,6 +306,9 @@ func (c *collector) object(n *node) {
 		case "anyOf", "oneOf":
 			if !m.Value.Is(schemadoc.Array) || len(m.Value.Items) == 0 {
 				c.malformed(n, m.Name, "is no array of schemas")
+				continue
+			}
+			if c.skip[v] {
 				continue
 			}
 			g := unionGroup{keyword: m.Name, owner: n}

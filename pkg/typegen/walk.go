@@ -405,7 +405,7 @@ func (w *walker) fromFacts(f *facts, p place, e *entry, root bool) typed {
 		return w.enum(f, p, e)
 	}
 	null := f.kinds&kNull != 0 && f.typed
-	if len(f.unions) > 0 || len(f.cond) > 0 {
+	if len(f.unions) > 0 && !f.describesObject() {
 		if res, ok := w.union(f, p, e, root); ok {
 			return res
 		}
@@ -474,7 +474,7 @@ func (w *walker) ofKind(k kindSet, f *facts, p place, e *entry, root bool) typed
 	case kArray:
 		return w.array(f, p, e)
 	}
-	return w.object(f, p, e, root, nil)
+	return w.object(f, p, e, root, w.moreMembers(f))
 }
 
 // integer is int64, or json.Number where the schema itself goes beyond.
@@ -875,4 +875,3 @@ func heldBy(d, in *decl) bool {
 	}
 	return held(in)[in]
 }
-
