@@ -17,7 +17,7 @@ type generateOptions struct {
 	output      string
 	pkg         string
 	from        string
-	fromName    string
+	name        string
 	save        string
 	check       bool
 	strict      bool
@@ -71,7 +71,7 @@ func newGenerateCmd(app *App) *cobra.Command {
 	f.StringVarP(&o.output, "output", "o", "", "`file` to write, instead of the configured one or standard output")
 	f.StringVar(&o.pkg, "package", "", "`name` of the Go package (default: the configured one, that of the folder, the folder's name)")
 	f.StringVar(&o.from, "from", "", "saved catalogue or tools/list result to read instead of asking servers: a `file`, or - for stdin")
-	f.StringVar(&o.fromName, "name", "", "`name` of the server of a tools/list result that --from reads")
+	f.StringVar(&o.name, "name", "", "`name` for the server on the command line, or of a tools/list result that --from reads")
 	f.StringVar(&o.save, "save", "", "save what the servers publish to this `file` too")
 	f.BoolVar(&o.check, "check", false, "write nothing; print what would change, and exit with 1 if anything would")
 	f.BoolVar(&o.strict, "strict", false, "fail on warnings")
@@ -96,8 +96,8 @@ func (o *generateOptions) checkFlags() error {
 		return usagef("a configuration and a server on the command line exclude each other")
 	case o.adhoc() && o.from != "":
 		return usagef("--from reads a catalogue instead of asking a server")
-	case o.fromName != "" && o.from == "":
-		return usagef("--name is for the server of a tools/list result that --from reads")
+	case o.name != "" && o.from == "" && (!o.adhoc() || len(o.servers) > 1):
+		return usagef("--name is for one server on the command line, or of a tools/list result that --from reads")
 	case len(o.configs) > 1 && o.output != "":
 		return usagef("-o names one file, but there are several configurations")
 	case len(o.configs) > 1 && (o.save != "" || o.from != ""):

@@ -39,10 +39,12 @@ func (o *generateOptions) plan(ctx context.Context, app *App) ([]*job, error) {
 		j.options = o.typegenOptions(&config.Typegen{})
 		j.options.Package = cmp.Or(o.pkg, packageFor(j.outFile, app.Dir))
 		var err error
-		if o.from == "" {
-			j.specs, err = o.specs(ctx, app)
-		} else {
+		if o.from != "" {
 			j.catalog, err = o.readCatalog(app)
+			return []*job{j}, err
+		}
+		if j.specs, err = o.specs(ctx, app); err == nil && o.name != "" {
+			j.specs[0].Name = o.name
 		}
 		return []*job{j}, err
 	}
@@ -172,7 +174,6 @@ func (o *generateOptions) typegenOptions(section *config.Typegen) typegen.Option
 // readCatalog reads what --from names.
 func (o *generateOptions) readCatalog(app *App) (catalog.Catalog, error) {
 	var in io.Reader = app.In
-	name := o.fromName
 	if o.from != "-" {
 		f, err := os.Open(app.absolute(o.from))
 		if err != nil {
@@ -181,7 +182,7 @@ func (o *generateOptions) readCatalog(app *App) (catalog.Catalog, error) {
 		defer f.Close()
 		in = f
 	}
-	c, err := catalog.Read(in, name)
+	c, err := catalog.Read(in, o.name)
 	if err != nil {
 		return c, &config.Error{File: o.from, Problem: err.Error(), Err: err}
 	}
