@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -107,10 +106,7 @@ func (h *handshake) refuse() error {
 
 // answered reports whether the server answered the probe with a JSON-RPC
 // error, as an older one should.
-func (h *handshake) answered() bool {
-	_, ok := errors.AsType[*jsonrpc.Error](h.probeErr)
-	return ok
-}
+func (h *handshake) answered() bool { return rpcError(h.probeErr) != nil }
 
 // last returns what passed the wire last.
 func (h *handshake) last() *exchange {
@@ -251,15 +247,14 @@ func (s *Server) connectHTTP(ctx context.Context) (*session, error) {
 	return nil, s.failure(ctx, opConnect, err, h.last(), nil)
 }
 
-// broken reports whether the answer to the probe, whatever it was, kept
-// initialize from being sent.
+// broken reports whether the answer to the probe was such that the SDK gave up
+// the connection, so that initialize had no chance.
 func (h *handshake) broken() bool {
-	if h.init == nil {
+	if h.probe == nil || h.probeErr == nil || h.answered() {
 		return false
 	}
-	status, err := h.init.outcome()
-	probed, _ := h.probe.outcome()
-	return status == 0 && err == nil && probed != 0
+	status, _ := h.probe.outcome()
+	return status >= 200 && status < 300
 }
 
 // dial opens a session over one of the HTTP transports.

@@ -49,6 +49,7 @@ const (
 	ClassRefused   Class = "refused"           // nothing listens there
 	ClassTLS       Class = "tls"               // certificate or handshake
 	ClassNetwork   Class = "network"           // the connection broke, or was never made
+	ClassRedirect  Class = "redirect"          // one that cannot be followed
 	ClassBlocked   Class = "blocked"           // not among the allowed hosts
 	ClassHTTP      Class = "http"              // HTTP status of a failure
 	ClassAuth      Class = "auth"              // ErrAuthRequired
@@ -162,7 +163,7 @@ func (s *Server) failure(ctx context.Context, op string, err error, ex *exchange
 	if e.detail != "" {
 		c.text += ": " + e.detail
 	}
-	if rpc, ok := errors.AsType[*jsonrpc.Error](e.Err); ok {
+	if rpc := rpcError(e.Err); rpc != nil {
 		e.Code = rpc.Code
 		c.rpc = &jsonrpc.Error{Code: rpc.Code, Message: s.secrets.String(rpc.Message)}
 		if rpc.Data != nil {
@@ -180,9 +181,9 @@ func (e *ServerError) classify(ctx context.Context, err error, ex *exchange, pro
 	set := func(class Class, cause error, summary, detail string) {
 		e.Class, e.Err, e.summary, e.detail = class, cause, summary, detail
 	}
+	var wire error
 	login := false
 	if ex != nil {
-		var wire error
 		if e.HTTPStatus, wire = ex.outcome(); wire != nil {
 			err = wire
 		}
@@ -191,7 +192,7 @@ func (e *ServerError) classify(ctx context.Context, err error, ex *exchange, pro
 	start, notStarted := errors.AsType[*commandError](err)
 	broken, isBroken := errors.AsType[*protocolError](err)
 	large, isLarge := errors.AsType[*netpolicy.TooLargeError](err)
-	rpc, isRPC := errors.AsType[*jsonrpc.Error](err)
+	rpc := rpcError(err)
 	switch {
 	case notStarted:
 		set(start.class, err, start.summary, "")
@@ -203,14 +204,32 @@ func (e *ServerError) classify(ctx context.Context, err error, ex *exchange, pro
 		set(ClassProtocol, err, large.Error(), "")
 	case ctx.Err() != nil:
 		set(classifyEnd(ctx))
-	case e.HTTPStatus == http.StatusForbidden, e.HTTPStatus >= 400 && !isRPC:
+	case errors.Is(err, ErrRevisionNotOffered):
+		set(ClassRevision, err, ErrRevisionNotOffered.Error(), "")
+	case e.HTTPStatus == http.StatusForbidden, e.HTTPStatus >= 400 && rpc == nil:
 		set(ClassHTTP, err, fmt.Sprintf("HTTP %d", e.HTTPStatus), strings.ToLower(http.StatusText(e.HTTPStatus)))
-	case isRPC:
+	case rpc != nil:
 		set(ClassProtocol, err, fmt.Sprintf("JSON-RPC error %d", rpc.Code), rpc.Message)
 	default:
 		set(classifyRest(err, proc))
+		if wire != nil && e.Class == ClassProtocol {
+			set(ClassNetwork, err, "connection failed", err.Error())
+		}
 	}
 }
+
+// rpcError returns the JSON-RPC error that a server sent. The SDK uses the
+// same type, with codes that JSON-RPC leaves to implementations, for errors of
+// its own.
+func rpcError(err error) *jsonrpc.Error {
+	rpc, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || rpc.Code == sdkRejected && rpc.Message == "rejected by transport" {
+		return nil
+	}
+	return rpc
+}
+
+const sdkRejected = -32005
 
 // classifyEnd says why a context has ended.
 func classifyEnd(ctx context.Context) (class Class, cause error, summary, detail string) {
@@ -237,11 +256,13 @@ func classifyRest(err error, proc *process) (class Class, cause error, summary, 
 		{ErrClosed, ClassClosed},
 		{ErrUnknownServer, ClassUnknown},
 		{ErrInputRequired, ClassInput},
-		{ErrRevisionNotOffered, ClassRevision},
 	} {
 		if errors.Is(err, known.err) {
 			return known.class, err, known.err.Error(), ""
 		}
+	}
+	if errors.Is(err, netpolicy.ErrRedirect) {
+		return ClassRedirect, err, netpolicy.ErrRedirect.Error(), ""
 	}
 	if class, summary, detail := classifyNetwork(err); class != "" {
 		return class, err, summary, detail
@@ -285,9 +306,6 @@ func classifyNetwork(err error) (class Class, summary, detail string) {
 	}
 	if errors.Is(err, errForeignEndpoint) {
 		return ClassBlocked, "host not allowed", errForeignEndpoint.Error()
-	}
-	if errors.Is(err, netpolicy.ErrRedirect) {
-		return ClassProtocol, netpolicy.ErrRedirect.Error(), ""
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return ClassDNS, "host not found", dns.Err

@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"io"
+	"log"
 	"os"
 	"slices"
 	"testing"
@@ -21,3 +23,6 @@ func sorted(s []string) []string {
 	}
 	return s
 }
+
+// quiet keeps what test servers complain about out of the output.
+var quiet = log.New(io.Discard, "", 0)
