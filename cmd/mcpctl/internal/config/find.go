@@ -15,7 +15,8 @@ type Found string
 const (
 	Named  Found = "named on the command line"
 	Env    Found = "named by MCPCTL_CONFIG"
-	Upward Found = "found from the working directory upward"
+	Upward Found = "found in the checkout, from the working directory upward"
+	Here   Found = "found in the working directory, which is in no checkout"
 	User   Found = "found in the user's configuration folder"
 )
 
@@ -50,10 +51,14 @@ func Find(named string, o Options) (File, error) {
 	if path, ok := o.lookup("MCPCTL_CONFIG"); ok && path != "" {
 		return File{Path: absolute(o.Dir, path), Name: path, Found: Env}, nil
 	}
+	found := Upward
+	if repository(o.Dir) == "" {
+		found = Here
+	}
 	for _, dir := range upward(o.Dir) {
 		for _, candidate := range candidates {
 			if path := filepath.Join(dir, candidate); isFile(path) {
-				return File{Path: path, Name: relative(o.Dir, path), Found: Upward}, nil
+				return File{Path: path, Name: relative(o.Dir, path), Found: found}, nil
 			}
 		}
 	}

@@ -42,15 +42,15 @@ func TestFind(t *testing.T) {
 	}{
 		{"named", []string{"d/mcp.json"}, "d", "other.json", "env.json", File{"d/other.json", "other.json", Named}},
 		{"environment", []string{"d/mcp.json"}, "d", "", "../env.json", File{"env.json", "../env.json", Env}},
-		{"here", []string{"d/mcp.json", "d/.mcp.json"}, "d", "", "", File{"d/mcp.json", "mcp.json", Upward}},
-		{"dotted", []string{"d/.mcp.json", "d/.vscode/mcp.json"}, "d", "", "", File{"d/.mcp.json", ".mcp.json", Upward}},
-		{"VS Code", []string{"d/.vscode/mcp.json"}, "d", "", "", File{"d/.vscode/mcp.json", ".vscode/mcp.json", Upward}},
+		{"here", []string{"d/mcp.json", "d/.mcp.json"}, "d", "", "", File{"d/mcp.json", "mcp.json", Here}},
+		{"dotted", []string{"d/.mcp.json", "d/.vscode/mcp.json"}, "d", "", "", File{"d/.mcp.json", ".mcp.json", Here}},
+		{"VS Code", []string{"d/.vscode/mcp.json"}, "d", "", "", File{"d/.vscode/mcp.json", ".vscode/mcp.json", Here}},
 		{"up to the root", []string{"r/.git/", "r/mcp.json", "r/a/b/"}, "r/a/b", "", "", File{"r/mcp.json", "../../mcp.json", Upward}},
 		{"the nearest", []string{"r/.git/", "r/mcp.json", "r/a/.mcp.json", "r/a/b/"}, "r/a/b", "", "", File{"r/a/.mcp.json", "../.mcp.json", Upward}},
 		{"a worktree", []string{"r/.git", "r/mcp.json", "r/a/"}, "r/a", "", "", File{"r/mcp.json", "../mcp.json", Upward}},
 		{"not above the root", []string{"mcp.json", "r/.git/", "r/a/", "user/mcp.json"}, "r/a", "", "", File{"user/mcp.json", "user/mcp.json", User}},
 		{"not above, outside a repository", []string{"mcp.json", "a/", "user/mcp.json"}, "a", "", "", File{"user/mcp.json", "user/mcp.json", User}},
-		{"a folder of that name", []string{"d/mcp.json/", "d/.mcp.json"}, "d", "", "", File{"d/.mcp.json", ".mcp.json", Upward}},
+		{"a folder of that name", []string{"d/mcp.json/", "d/.mcp.json"}, "d", "", "", File{"d/.mcp.json", ".mcp.json", Here}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := tree(t, test.tree...)

@@ -18,9 +18,10 @@ import (
 
 // NeedsTrust lists what a person has to accept before the file may be used,
 // one line each, fit for a terminal: the commands it would start, and the
-// variables it would put into URLs and headers. The list is empty for a file
-// that was named or stands in the user's own folder, and for one that does
-// neither.
+// variables it would put into URLs and headers. The list is empty for one that
+// does neither, and for a file that did not come with a checkout: one that was
+// named, that stands in the user's own folder, or that lies where the user
+// works outside any repository.
 func (c *Config) NeedsTrust() []string {
 	if c.File.Found != Upward {
 		return nil

@@ -43,7 +43,7 @@ func TestNeedsTrust(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, found := range []Found{Named, Env, User, Upward} {
+			for _, found := range []Found{Named, Env, User, Here, Upward} {
 				f := file
 				f.Found = found
 				c, err := parse(f, []byte(test.text), options())
