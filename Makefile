@@ -39,7 +39,7 @@ test: ## go test ./... (peers from npm are skipped where not installed)
 
 # The gate. Cheap steps first; each one also stands alone.
 .PHONY: check
-check: need check-format check-vet check-fix check-staticcheck check-tidy check-imports check-cross check-race check-test ## the full gate, as CI runs it
+check: need check-format check-vet check-fix check-staticcheck check-tidy check-imports check-examples check-cross check-race check-test ## the full gate, as CI runs it
 	@echo "check: all steps passed"
 
 .NOTPARALLEL:
@@ -82,6 +82,12 @@ check-tidy:
 .PHONY: check-imports
 check-imports:
 	$(call step,who imports whom,$(GO) test ./internal/archtest)
+
+# The README's first command, without writing: what is committed is what the
+# program makes.
+.PHONY: check-examples
+check-examples:
+	$(call step,examples,$(GO) run ./cmd/mcpctl generate --check examples/weather/mcp.json)
 
 # Compiles the product and type-checks its tests for the systems that this
 # machine is not.
