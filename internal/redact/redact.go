@@ -90,23 +90,22 @@ func (r *Redactor) String(s string) string {
 }
 
 // Writer returns a writer that passes whole lines on to w with secrets
-// replaced, so that a secret written in pieces is found too. Close writes an
-// unfinished last line. The writer is safe for concurrent use.
-func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
-	return &lineWriter{redactor: r, out: w}
-}
+// replaced, so that a secret written in pieces is found too.
+func (r *Redactor) Writer(w io.Writer) *Writer { return &Writer{redactor: r, out: w} }
 
 // maxLine bounds what a writer holds back while waiting for the end of a line.
 const maxLine = 64 << 10
 
-type lineWriter struct {
+// Writer is the writer of [Redactor.Writer]. It is safe for concurrent use.
+type Writer struct {
 	redactor *Redactor
 	out      io.Writer
 	mu       sync.Mutex
 	pending  []byte
 }
 
-func (w *lineWriter) Write(p []byte) (int, error) {
+// Write writes the lines that p completes.
+func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pending = append(w.pending, p...)
@@ -123,13 +122,14 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *lineWriter) flush(end int) error {
+func (w *Writer) flush(end int) error {
 	_, err := io.WriteString(w.out, w.redactor.String(string(w.pending[:end])))
 	w.pending = append(w.pending[:0], w.pending[end:]...)
 	return err
 }
 
-func (w *lineWriter) Close() error {
+// Flush writes what there is of an unfinished line, such as a question.
+func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.pending) == 0 {

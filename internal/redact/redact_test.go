@@ -43,12 +43,12 @@ func TestWriterFindsSecretsWrittenInPieces(t *testing.T) {
 		}
 	}
 	if got, want := out.String(), "a [redacted] b\n"; got != want {
-		t.Errorf("before Close: %q, want %q", got, want)
+		t.Errorf("before Flush: %q, want %q", got, want)
 	}
-	if err := w.Close(); err != nil {
+	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := out.String(), "a [redacted] b\nc [redacted]"; got != want {
-		t.Errorf("after Close: %q, want %q", got, want)
+		t.Errorf("after Flush: %q, want %q", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
@@ -132,6 +133,7 @@ func (app *App) trust(ctx context.Context, cfg *config.Config) error {
 // confirm asks a question that is answered with yes or no; no is the default.
 func (app *App) confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(app.Err, "%s [y/N] ", question)
+	app.Err.Flush()
 	answer := make(chan string, 1)
 	go func() { // a read from a terminal cannot be cancelled
 		line, _ := readLine(app.In)
@@ -180,22 +182,50 @@ func (app *App) discover(ctx context.Context, specs []client.Spec) (client.Disco
 	if err != nil {
 		return client.Discovery{}, err
 	}
+	waiting := newWaiting(specs)
 	c, err := client.Open(ctx, specs, client.Options{
 		Logger:     app.Log,
 		ClientInfo: client.Implementation{Name: "mcpctl", Version: Version()},
 		Transport:  transport,
+		LookupEnv:  app.LookupEnv,
+		OnResult:   waiting.remove,
 	})
 	if err != nil {
 		return client.Discovery{}, err
 	}
-	names := make([]string, len(specs))
-	for i, s := range specs {
-		names[i] = ui.Clean(s.Name)
-	}
-	stop := app.Err.Progress(func() string { return "waiting for " + strings.Join(names, ", ") })
+	stop := app.Err.Progress(waiting.String)
 	found := c.Discover(ctx)
 	stop()
 	return found, c.Close(context.WithoutCancel(ctx))
+}
+
+// waiting knows which servers have not answered yet.
+type waiting struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func newWaiting(specs []client.Spec) *waiting {
+	w := new(waiting)
+	for _, s := range specs {
+		w.names = append(w.names, s.Name)
+	}
+	return w
+}
+
+func (w *waiting) remove(r client.ServerResult) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.names = slices.DeleteFunc(w.names, func(name string) bool { return name == r.Name })
+}
+
+func (w *waiting) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.names) == 0 {
+		return "disconnecting"
+	}
+	return "waiting for " + ui.Clean(strings.Join(w.names, ", "))
 }
 
 // report prints the failures of servers and returns the one that decides the

@@ -139,13 +139,13 @@ func listServer(b *strings.Builder, out *ui.Stream, r client.ServerResult, schem
 	for _, t := range tools {
 		signature := ui.Clean(view.Signature(t))
 		name := ui.Clean(t.Name)
-		line := out.Bold(name) + strings.TrimPrefix(signature, name)
+		fmt.Fprintf(b, "  %s\n", out.Fit(out.Bold(name)+strings.TrimPrefix(signature, name), 2))
+		text := out.Faint(ui.Clean(firstSentence(cmp.Or(t.Description, t.Title))))
 		if marks := annotations(t.Annotations); marks != "" {
-			line += "  " + out.Yellow("["+marks+"]")
+			text = out.Yellow("["+marks+"]") + " " + text
 		}
-		fmt.Fprintf(b, "  %s\n", out.Fit(line, 2))
-		if text := ui.Clean(firstSentence(cmp.Or(t.Description, t.Title))); text != "" {
-			fmt.Fprintf(b, "      %s\n", out.Fit(out.Faint(text), 6))
+		if text != "" {
+			fmt.Fprintf(b, "      %s\n", out.Fit(strings.TrimRight(text, " "), 6))
 		}
 		if schema {
 			writeSchema(b, "input", t.InputSchema)

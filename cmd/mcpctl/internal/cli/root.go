@@ -27,7 +27,7 @@ func Main() int { return MainWith(atomicfile.Options{}) }
 func MainWith(files atomicfile.Options) (code int) {
 	secrets := redact.New()
 	stderr := secrets.Writer(os.Stderr)
-	defer stderr.Close()
+	defer stderr.Flush()
 	defer func() {
 		// An uncaught panic would exit with 2, which means a usage error.
 		if p := recover(); p != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
@@ -198,8 +199,9 @@ func alive(pid int) bool {
 }
 
 // serveHTTP starts a server and puts its address into a variable: http NAME
-// BEHAVIOUR, where the behaviour is a status, "tools FILE", "hang", "tls" or
-// "echo STATUS", which repeats all headers in its body.
+// BEHAVIOUR, where the behaviour is a status, "tools FILE", "hang", "tls FILE",
+// which writes its certificate, or "echo STATUS", which repeats all headers in
+// its body.
 func serveHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: http NAME BEHAVIOUR")
@@ -233,6 +235,10 @@ func serveHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := start(h)
 	ts.Defer(s.CloseClientConnections)
+	if cert := s.Certificate(); cert != nil {
+		data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})
+		ts.Check(os.WriteFile(ts.MkAbs(args[2]), data, 0o600))
+	}
 	ts.Setenv(args[0], s.URL+"/mcp")
 	ts.Setenv(args[0]+"_HOST", strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "http://"))
 }

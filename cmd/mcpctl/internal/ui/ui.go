@@ -60,6 +60,13 @@ func NewStream(w io.Writer, f *os.File, color When, getenv func(string) (string,
 	return s
 }
 
+// Flush shows what was written of an unfinished line.
+func (s *Stream) Flush() {
+	if f, ok := s.Writer.(interface{ Flush() error }); ok {
+		_ = f.Flush() // as with every write to the terminal, nobody could be told
+	}
+}
+
 // Bold returns text in bold.
 func (s *Stream) Bold(text string) string { return s.style.NewStyle().Bold(true).Render(text) }
 
@@ -141,6 +148,7 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 			case <-done:
 				if shown {
 					io.WriteString(s, "\r\x1b[K")
+					s.Flush()
 				}
 				return
 			case <-timer.C:
@@ -150,6 +158,7 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 				line := fmt.Sprintf("%c %s (%s)", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[frame%10], text, time.Since(start).Round(time.Second))
 				// One write, and no more than a line, or it would scroll.
 				io.WriteString(s, "\r"+ansi.Truncate(line, max(10, s.Width-1), "…")+"\x1b[K")
+				s.Flush()
 			}
 			timer.Reset(120 * time.Millisecond)
 		}
