@@ -36,6 +36,9 @@ func emit(p *pkg, o Options) []byte {
 	for _, c := range p.clients {
 		e.tools(c)
 	}
+	for _, d := range p.decls {
+		e.schema(d)
+	}
 	body := e.b.Bytes()
 
 	var out bytes.Buffer
@@ -166,12 +169,24 @@ func (e *emitter) client(c client) {
 
 // tools writes what the bindings know of each tool.
 func (e *emitter) tools(c client) {
-	bind := e.use(importBind)
 	for _, m := range c.methods {
-		e.p("\nvar ", m.toolVar, " = &", bind, ".Tool{\n")
+		e.p("\nvar ", m.toolVar, " = &", e.use(importBind), ".Tool{\n")
 		e.p("\tName:   ", strconv.Quote(m.tool), ",\n")
 		e.p("\tDigest: ", strconv.Quote(m.contract), ",\n")
+		if m.in.schema != "" {
+			e.p("\tInput:  ", m.in.schemaVar, ",\n")
+		}
+		if m.out != nil && m.out.decl.schema != "" {
+			e.p("\tOutput: ", m.out.decl.schemaVar, ",\n")
+		}
 		e.p("}\n")
+	}
+}
+
+// schema writes the schema that a root type is checked against.
+func (e *emitter) schema(d *decl) {
+	if d.schema != "" {
+		e.p("\nvar ", d.schemaVar, " = &", e.use(importValidate), ".Schema{JSON: ", goString(d.schema), "}\n")
 	}
 }
 
@@ -200,6 +215,11 @@ func (e *emitter) decl(d *decl) {
 		e.p("type ", d.name, " struct{ ", e.use("encoding/json"), ".RawMessage }\n")
 	case definedDecl:
 		e.definedDecl(d)
+	}
+	if d.schema != "" {
+		e.p("\n")
+		e.comment("", doc{lead: "Validate checks v against the schema that the type was made from. Errors carry JSON pointers."})
+		e.p("func (v ", d.name, ") Validate() error {\n\treturn ", e.use(importValidate), ".Value(", d.schemaVar, ", v)\n}\n")
 	}
 }
 
@@ -311,7 +331,8 @@ func fieldTag(f field) string {
 		switch {
 		case f.json == "-" && !f.omitzero:
 			json = "-,"
-		case !tagName(f.json):
+		case f.json == "" || strings.ContainsAny(f.json, ",\"\\"):
+			// The codec reads the second tag; the first could not say it.
 			json, rt = "-", "name="+f.json
 			if f.omitzero {
 				rt = "omitzero," + rt

@@ -83,7 +83,7 @@ type facts struct {
 	addl     []*node
 	addlSaid bool // additionalProperties or a pattern was seen
 	closed   bool
-	uneval   *node // unevaluatedProperties
+	uneval   []unevaluated
 
 	arrays   []*arrayScope
 	minItems int
@@ -91,10 +91,16 @@ type facts struct {
 	maximum  *big.Rat
 	format   string
 
-	unions  []unionGroup
-	cond    []*node
-	runtime []string // keywords that are left to run time, at nodes[0]
+	unions []unionGroup
+	skip   map[*schemadoc.Value]bool // schemas whose alternatives are accounted for
+	cond   []*node
+	// branches is set where something applies only to some values.
+	branches bool
+	runtime  []string // keywords that are left to run time, at nodes[0]
 }
+
+// unevaluated is one unevaluatedProperties and the schema it stands in.
+type unevaluated struct{ owner, schema *node }
 
 type prop struct {
 	nodes []*node
@@ -132,7 +138,6 @@ type collector struct {
 	f     *facts
 	stack map[*schemadoc.Value]bool // being read
 	done  map[*schemadoc.Value]bool
-	skip  map[*schemadoc.Value]bool // schemas whose alternatives are left out
 }
 
 // collect reads what nodes say together.
@@ -205,6 +210,7 @@ func (c *collector) object(n *node) {
 			if n.res.dialect == draft07 {
 				continue
 			}
+			f.branches = true
 			if t := c.w.target(n, m.Name, m.Value); t != nil {
 				c.read(t)
 			}
@@ -255,7 +261,7 @@ func (c *collector) object(n *node) {
 			scope.addl = c.w.sub(n, m.Value, m.Name, "")
 		case "unevaluatedProperties":
 			if n.res.dialect != draft07 {
-				f.uneval = c.w.sub(n, m.Value, m.Name, "")
+				f.uneval = append(f.uneval, unevaluated{n, c.w.sub(n, m.Value, m.Name, "")})
 				c.runtime(n, m.Name)
 			}
 		case "items":
@@ -303,12 +309,15 @@ func (c *collector) object(n *node) {
 			for i, s := range m.Value.Items {
 				c.read(c.w.sub(n, s, m.Name, itoa(i)))
 			}
+		case "if":
+			f.branches = true
 		case "anyOf", "oneOf":
+			f.branches = true
 			if !m.Value.Is(schemadoc.Array) || len(m.Value.Items) == 0 {
 				c.malformed(n, m.Name, "is no array of schemas")
 				continue
 			}
-			if c.skip[v] {
+			if f.skip[v] {
 				continue
 			}
 			g := unionGroup{keyword: m.Name, owner: n}
@@ -322,6 +331,7 @@ func (c *collector) object(n *node) {
 				c.runtime(n, "if")
 			}
 		case "dependentSchemas", "dependencies":
+			f.branches = true
 			if !m.Value.Is(schemadoc.Object) {
 				c.malformed(n, m.Name, "is no object")
 				continue
@@ -472,11 +482,13 @@ func (f *facts) settle(w *walker) {
 			}
 		}
 	}
-	if f.uneval != nil && !f.closed && len(f.addl) == 0 && len(f.unions) == 0 && len(f.cond) == 0 {
-		if v := f.uneval.v; v.Is(schemadoc.Bool) {
-			f.closed = !v.Bool
+	// What is evaluated depends on which branches apply. It is known here only
+	// where there are none, and for the outermost schema, which sees all.
+	if len(f.uneval) == 1 && f.uneval[0].owner == f.nodes[0] && !f.branches && !f.closed && len(f.addl) == 0 {
+		if n := f.uneval[0].schema; n.v.Is(schemadoc.Bool) {
+			f.closed = !n.v.Bool
 		} else {
-			f.addl = append(f.addl, f.uneval)
+			f.addl = append(f.addl, n)
 		}
 		f.addlSaid = true
 	}
@@ -512,6 +524,16 @@ func (f *facts) shape() kindSet {
 // says reports whether f tells more than an empty schema does.
 func (f *facts) says() bool {
 	return f.typed || f.hasEnum || f.never || len(f.objects) > 0 || len(f.arrays) > 0 || len(f.unions) > 0
+}
+
+// patterned reports whether a pattern takes a member.
+func (f *facts) patterned(name string) bool {
+	for _, p := range f.patterns {
+		if matchesAny([]string{p.re}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // sortedMembers are the members of an object by name.

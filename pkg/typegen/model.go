@@ -80,10 +80,10 @@ type decl struct {
 	base   *goType // enumDecl: string, int64, float64; definedDecl: the type
 	values []enumValue
 	open   bool // enumDecl: values beside the named ones are allowed
-	schema string
 	root   bool
 
-	scope *scope
+	schema    string // root types: what values are checked against
+	schemaVar string
 }
 
 // field is one field of a struct.
@@ -143,8 +143,6 @@ type method struct {
 	out            *goType // nil where the tool has no output schema
 	doc            doc
 	contract       string
-	inSchema       string
-	outSchema      string
 }
 
 // pkg is one package to be emitted.

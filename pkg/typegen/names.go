@@ -289,3 +289,11 @@ func symbols(s string) int {
 	}
 	return n
 }
+
+// fresh takes a name, or makes it new.
+func (s *scope) fresh(name string) string {
+	for !s.take(name) {
+		name += "X"
+	}
+	return name
+}

@@ -373,6 +373,7 @@ func (g *generator) pkg(name string, servers []catalog.Server, prefixed bool) (*
 		j.goName = names.roots(toolNames, prefix, serverGo[s.Name]+"Client", collided(s.Name))
 		jobs[i] = j
 	}
+	private := newScope()
 	for _, j := range jobs {
 		prefix := ""
 		if prefixed {
@@ -392,7 +393,11 @@ func (g *generator) pkg(name string, servers []catalog.Server, prefixed bool) (*
 				m.fullName += "X" + shortHash(t.Name)
 				full.take(m.fullName)
 			}
-			m.toolVar = lowerFirst(prefix+m.name) + "Tool"
+			m.toolVar = private.fresh(lowerFirst(prefix+m.name) + "Tool")
+			m.in.schemaVar = private.fresh(lowerFirst(m.in.name) + "Schema")
+			if m.out != nil {
+				m.out.decl.schemaVar = private.fresh(lowerFirst(m.out.decl.name) + "Schema")
+			}
 			c.methods = append(c.methods, m)
 			p.decls = append(p.decls, decls...)
 		}
@@ -442,14 +447,14 @@ func (g *generator) tool(names *scope, server string, t catalog.Tool, goName str
 	if err != nil {
 		return m, nil, err
 	}
-	m.in, m.inSchema = in.root, in.schema
+	m.in = in.root
 	decls := in.decls
 	if len(t.OutputSchema) > 0 {
 		out, err := g.side(names, server, t, Output, goName+"Output")
 		if err != nil {
 			return m, nil, err
 		}
-		m.out, m.outSchema = &goType{kind: namedType, decl: out.root}, out.schema
+		m.out = &goType{kind: namedType, decl: out.root}
 		decls = append(decls, out.decls...)
 	}
 	return m, decls, nil

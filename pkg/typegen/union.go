@@ -1,6 +1,7 @@
 package typegen
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,15 +185,17 @@ func (f *facts) describesObject() bool {
 
 // collectBranch reads an alternative together with what holds beside it.
 func (w *walker) collectBranch(base *facts, branch *node) *facts {
-	f := &facts{kinds: kAll}
-	c := collector{w: w, f: f, skip: map[*schemadoc.Value]bool{}}
-	for _, g := range base.unions {
-		c.skip[g.owner.v] = true
+	f := &facts{kinds: kAll, skip: maps.Clone(base.skip)}
+	if f.skip == nil {
+		f.skip = map[*schemadoc.Value]bool{}
 	}
+	for _, g := range base.unions {
+		f.skip[g.owner.v] = true
+	}
+	c := collector{w: w, f: f}
 	for _, n := range base.nodes {
 		c.read(n)
 	}
-	c.skip = nil
 	c.read(branch)
 	f.settle(w)
 	return f
@@ -207,7 +210,7 @@ func (w *walker) severalKinds(kinds kindSet, f *facts, p place, e *entry) typed 
 func (w *walker) alternatives(alts [][]*node, p place) typed {
 	x := expander{w: w, seen: map[*schemadoc.Value]bool{}}
 	for _, a := range alts {
-		x.add(w.collect(a), slices.Clone(a))
+		x.add(w.collect(a), a)
 		if x.any || w.err != nil {
 			return typed{t: &goType{kind: anyType}}
 		}
@@ -346,7 +349,7 @@ func (w *walker) unify(parts []part, null bool, p place, e *entry) typed {
 // partType is the type of one alternative that is an array or an object.
 func (w *walker) partType(x part, p place, e *entry) typed {
 	if x.nodes != nil && len(x.f.unions) == 0 {
-		r := w.typeOf(slices.Clone(x.nodes), p)
+		r := w.typeOf(x.nodes, p)
 		if r.t.kind == orOf {
 			r.t = r.t.elem // the union around it takes every other value
 		}
@@ -363,7 +366,7 @@ func (w *walker) partType(x part, p place, e *entry) typed {
 func (w *walker) scalar(parts []part, p place, e *entry) *goType {
 	merged := *parts[0].f
 	if len(parts) == 1 && parts[0].nodes != nil {
-		if r := w.typeOf(slices.Clone(parts[0].nodes), p); !r.null && r.t.kind != orOf {
+		if r := w.typeOf(parts[0].nodes, p); !r.null && r.t.kind != orOf {
 			return r.t
 		}
 	}
@@ -409,7 +412,7 @@ func (w *walker) distinct(have []part, x part) []part {
 		if x.nodes == nil {
 			return nil
 		}
-		if n := w.follow(slices.Clone(x.nodes), new(place)); len(n) == 1 {
+		if n := w.follow(x.nodes, new(place)); len(n) == 1 {
 			return n[0]
 		}
 		return nil
@@ -430,7 +433,7 @@ func bare(f *facts, k kindSet) bool {
 	if k == kArray {
 		return len(f.arrays) == 0
 	}
-	return len(f.props) == 0 && len(f.patterns) == 0 && len(f.addl) == 0 && !f.closed && len(f.unions) == 0
+	return len(f.props) == 0 && len(f.patterns) == 0 && len(f.addl) == 0 && !f.closed && len(f.unions) == 0 && len(f.required) == 0
 }
 
 // contract is the text that tells one alternative from another.

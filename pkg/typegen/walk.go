@@ -53,9 +53,8 @@ type place struct {
 
 // tooled is the model of one side of a tool.
 type tooled struct {
-	root   *decl
-	decls  []*decl
-	schema string
+	root  *decl
+	decls []*decl
 }
 
 // side builds the model of one schema.
@@ -105,12 +104,10 @@ func (g *generator) side(names *scope, server string, t catalog.Tool, side Side,
 	if w.err != nil {
 		return tooled{}, w.err
 	}
-	out := tooled{root: d, decls: w.decls}
 	if !g.opts.NoValidate {
-		out.schema = string(v.AppendContract(nil))
-		d.schema = out.schema
+		d.schema = string(v.AppendContract(nil))
 	}
-	return out, nil
+	return tooled{root: d, decls: w.decls}, nil
 }
 
 func (w *walker) diag(s Severity, ptr, code, keyword, reason string) Diagnostic {
@@ -277,6 +274,7 @@ func (w *walker) typeOf(nodes []*node, p place) typed {
 // whose own place then names the type.
 func (w *walker) follow(nodes []*node, p *place) []*node {
 	if len(nodes) > 1 {
+		nodes = slices.Clone(nodes)
 		slices.SortFunc(nodes, func(a, b *node) int { return strings.Compare(a.ptr, b.ptr) })
 		nodes = slices.CompactFunc(nodes, func(a, b *node) bool { return a.v == b.v })
 		nodes = slices.DeleteFunc(nodes, func(n *node) bool { return trivial(n.v) })
@@ -577,6 +575,12 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 			names = append(names, n)
 		}
 	}
+	// A member may be required without being declared.
+	for n := range f.required {
+		if f.props[n] == nil && more[n] == nil && !f.closed && !f.patterned(n) {
+			names = append(names, n)
+		}
+	}
 	slices.Sort(names)
 	fields := newScope(reservedFields...).assign(names, "", "N", "Field", "Member", func(raw, got string) {
 		w.g.note(w.diag(Warning, f.nodes[0].ptr, CodeCollision, "properties",
@@ -598,9 +602,10 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 		at := place{name: d.name + fields[n], raw: p.raw + "/" + n, doc: doc{lead: "is the type of [" + d.name + "." + fields[n] + "]."}}
 		if pr := f.props[n]; pr != nil {
 			nodes = pr.nodes
-			r = w.inside(func() typed { return w.typeOf(slices.Clone(nodes), at) })
+			r = w.inside(func() typed { return w.typeOf(nodes, at) })
+		} else if more[n] == nil {
+			r = w.inside(func() typed { return w.typeOf(f.addl, at) })
 		} else {
-			need = false
 			r = w.inside(func() typed { return w.alternatives(more[n], at) })
 			for _, alt := range more[n] {
 				nodes = append(nodes, alt...)
@@ -687,7 +692,7 @@ func (w *walker) patternFields(f *facts, d *decl, p place, scope *scope) {
 			scope.take(name)
 		}
 		elem := w.inside(func() typed {
-			return w.typeOf(slices.Clone(pt.nodes), place{name: d.name + name + "Value", raw: p.raw + "/" + pt.re})
+			return w.typeOf(pt.nodes, place{name: d.name + name + "Value", raw: p.raw + "/" + pt.re})
 		})
 		d.fields = append(d.fields, field{
 			name: name, role: patternField, pattern: re, typ: &goType{kind: mapType, elem: presence(elem, true)}, doc: docOf(pt.nodes...),

@@ -158,10 +158,15 @@ func (b builder) object(c *codec, t reflect.Type, m marker) {
 			}
 			o.patterns = append(o.patterns, patternMember{re, i, b.codec(f.Type.Elem())})
 		default:
+			in := b.codec(f.Type)
+			if m == noMarker && (f.Type.Kind() == reflect.Slice || f.Type.Kind() == reflect.Map) && f.Type != rawType {
+				// A plain struct encodes as encoding/json would have it.
+				in = nullable(in)
+			}
 			o.byName[name] = len(o.fields)
 			o.fields = append(o.fields, member{
 				name: name, prefix: string(appendString(nil, name)) + ":", index: i, required: !omit, omit: omit,
-				codec: b.codec(f.Type), isZero: isZeroFunc(f.Type),
+				codec: in, isZero: isZeroFunc(f.Type),
 			})
 			if !omit {
 				o.required++
@@ -170,6 +175,16 @@ func (b builder) object(c *codec, t reflect.Type, m marker) {
 	}
 	c.dec = o.decode
 	c.enc = o.encode
+}
+
+// nullable writes null for a nil slice or map.
+func nullable(in *codec) *codec {
+	return &codec{kinds: in.kinds, dec: func(d *decoder, v reflect.Value) error { return in.dec(d, v) }, enc: func(b []byte, v reflect.Value) ([]byte, error) {
+		if v.IsNil() {
+			return append(b, "null"...), nil
+		}
+		return in.enc(b, v)
+	}}
 }
 
 func (o *objectCodec) decode(d *decoder, v reflect.Value) error {
