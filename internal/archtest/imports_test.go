@@ -51,9 +51,13 @@ var rooms = []room{
 	{path: "pkg/catalog", may: []string{"internal/schemadoc"}, only: nothingElse},
 	{path: "pkg/client", may: []string{"pkg/catalog", "internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
 	{path: "pkg/server", may: []string{"internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
-	{path: "pkg/typegen", may: []string{"pkg/catalog", "internal/..."}, only: []string{"github.com/dave/jennifer/jen"}},
+	{path: "pkg/typegen", may: []string{"pkg/catalog", "internal/..."}, only: nothingElse},
 	{path: "pkg/typegen/rt", may: []string{"internal/schemadoc"}, only: nothingElse},
-	{path: "pkg/typegen/bind", may: []string{"pkg/typegen/rt", "internal/schemadoc"}, only: []string{sdk + "/mcp"}},
+	{path: "pkg/typegen/bind", may: []string{"pkg/typegen/rt", "pkg/typegen/validate", "internal/schemadoc"}, only: []string{sdk + "/mcp"}},
+	{
+		path: "pkg/typegen/validate", may: []string{"pkg/typegen/rt", "internal/schemadoc"},
+		only: []string{"github.com/santhosh-tekuri/jsonschema/v6/...", "github.com/dlclark/regexp2"},
+	},
 
 	// The ground.
 	{path: "internal/schemadoc", only: nothingElse},
