@@ -87,7 +87,9 @@ func mcpctl(t testing.TB, args ...string) (stdout string) {
 // A trial is a peer and a call of one of its tools by generated code.
 type trial struct {
 	peer
-	// call is Go code of a program that has ctx and client.
+	// ours says that the program connects with pkg/client.
+	ours bool
+	// call is Go code of a program that has ctx and tools, the generated client.
 	call string
 	// want is what it prints.
 	want string
@@ -102,7 +104,7 @@ func trials(t testing.TB, p peers) []trial {
 	if err := os.WriteFile(note, []byte("one\ntwo\nthree\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const weather = `out, err := client.GetStructuredContent(ctx, p.GetStructuredContentInput{Location: p.GetStructuredContentInputLocationChicago})
+	const weather = `out, err := tools.GetStructuredContent(ctx, p.GetStructuredContentInput{Location: p.GetStructuredContentInputLocationChicago})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -123,7 +125,7 @@ func trials(t testing.TB, p peers) []trial {
 		},
 		{
 			peer: peer{name: "filesystem", args: []string{p.script("filesystem"), dir}},
-			call: fmt.Sprintf(`out, err := client.ReadTextFile(ctx, p.ReadTextFileInput{Path: %q, Head: new(2.0)})
+			call: fmt.Sprintf(`out, err := tools.ReadTextFile(ctx, p.ReadTextFileInput{Path: %q, Head: new(2.0)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -135,13 +137,14 @@ func trials(t testing.TB, p peers) []trial {
 				name: "memory", args: []string{p.script("memory")},
 				env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")},
 			},
-			call: `created, err := client.CreateEntities(ctx, p.CreateEntitiesInput{Entities: []p.CreateEntitiesInputEntitiesItem{
+			ours: true,
+			call: `created, err := tools.CreateEntities(ctx, p.CreateEntitiesInput{Entities: []p.CreateEntitiesInputEntitiesItem{
 		{Name: "mcpctl", EntityType: "program", Observations: []string{"speaks MCP"}},
 	}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	graph, err := client.ReadGraph(ctx, p.ReadGraphInput{})
+	graph, err := tools.ReadGraph(ctx, p.ReadGraphInput{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -163,19 +166,44 @@ func (p peer) target(node string) []string {
 	return append(append(args, "--", node), p.args...)
 }
 
-// transport is Go code of the SDK's transport to the peer.
-func (p peer) transport(node string) string {
+// connect is Go code that connects to the peer: by the SDK alone, as a program
+// does that has no use for more, or through this module's client.
+func (tr trial) connect(node string) string {
+	if tr.ours {
+		return fmt.Sprintf(`c, err := client.Open(ctx, []client.Spec{{Name: "peer", Stdio: &client.Stdio{
+		Command: %q, Args: %#v, Env: %#v,
+	}}}, client.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close(ctx)
+	session := c.Server("peer")`, node, tr.args, tr.env)
+	}
+	var transport string
 	switch {
-	case p.sse:
-		return fmt.Sprintf("&mcp.SSEClientTransport{Endpoint: %q}", p.url)
-	case p.url != "":
-		return fmt.Sprintf("&mcp.StreamableClientTransport{Endpoint: %q}", p.url)
+	case tr.sse:
+		transport = fmt.Sprintf("&mcp.SSEClientTransport{Endpoint: %q}", tr.url)
+	case tr.url != "":
+		transport = fmt.Sprintf("&mcp.StreamableClientTransport{Endpoint: %q}", tr.url)
+	default:
+		transport = fmt.Sprintf("&mcp.CommandTransport{Command: exec.Command(%q, %#v...)}", node, tr.args)
 	}
-	var args strings.Builder
-	for _, arg := range p.args {
-		fmt.Fprintf(&args, ", %q", arg)
+	return fmt.Sprintf(`session, err := mcp.NewClient(&mcp.Implementation{Name: "fresh", Version: "1"}, nil).Connect(ctx, %s, nil)
+	if err != nil {
+		log.Fatal(err)
 	}
-	return fmt.Sprintf("&mcp.CommandTransport{Command: exec.Command(%q%s)}", node, args.String())
+	defer session.Close()`, transport)
+}
+
+// imports are the imports that connect needs.
+func (tr trial) imports() string {
+	switch {
+	case tr.ours:
+		return `"github.com/mcpctl/mcpctl/pkg/client"`
+	case tr.url != "":
+		return `"github.com/modelcontextprotocol/go-sdk/mcp"`
+	}
+	return "\"os/exec\"\n\n\t\"github.com/modelcontextprotocol/go-sdk/mcp\""
 }
 
 func TestListShowsAllTools(t *testing.T) {
@@ -226,32 +254,25 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"os/exec"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	%s
 
 	"example.com/fresh/p"
 )
 
-var _ = exec.Command
-
 func main() {
 	ctx := context.Background()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "fresh", Version: "1"}, nil).Connect(ctx, %s, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer session.Close()
-	client := p.%s(session)
+	%s
+	tools := p.%s(session)
 	%s
 }
-`, trial.transport(p.node), constructor(t, file), trial.call)
+`, trial.imports(), trial.connect(p.node), constructor(t, file), trial.call)
 			if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			goCommand(t, dir, nil, "build", "./...")
-			goCommand(t, dir, nil, "vet", "./...")
-			if got := goCommand(t, dir, trial.env, "run", "."); got != trial.want {
+			goCommand(t, dir, "build", "./...")
+			goCommand(t, dir, "vet", "./...")
+			if got := goCommand(t, dir, "run", "."); got != trial.want {
 				t.Errorf("the program printed %q, want %q", got, trial.want)
 			}
 		})
@@ -290,16 +311,13 @@ func freshModule(t *testing.T) string {
 	return dir
 }
 
-func goCommand(t *testing.T, dir string, env map[string]string, args ...string) string {
+func goCommand(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience) // a cold build cache
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "GOWORK=off")
-	for name, value := range env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
