@@ -55,6 +55,7 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	no-tools           modern without the tools capability
 //	dies-on-call       modern, exits with status 4 when a tool is called
 //	echo-secret NAME   puts its variable NAME wherever it can
+//	echo-secret-exit NAME  puts it on stderr and exits
 //	stubborn FILE      modern, ignores the end of its input and SIGTERM; its
 //	                   process id goes to FILE
 //	grandchild FILE    modern, starts a stubborn process that keeps the streams
@@ -128,9 +129,12 @@ func Run(behaviour string, args ...string) int {
 			os.Exit(4)
 			return ""
 		}
-	case "echo-secret":
+	case "echo-secret", "echo-secret-exit":
 		secret := os.Getenv(arg)
 		fmt.Fprintln(os.Stderr, "starting with "+secret)
+		if behaviour == "echo-secret-exit" {
+			return 1
+		}
 		fmt.Println("connected with " + secret)
 		script.List = func(*string) string { return "error:refusing " + secret }
 	case "stubborn":

@@ -104,7 +104,13 @@ func (r *sseReader) line() error {
 			_, _ = r.lines.Discard(n)
 			continue
 		}
-		r.skipLF = chunk[end] == '\r'
+		// The LF of a CR LF is taken along if it is there. If it is not, it
+		// may never be.
+		crlf := chunk[end] == '\r' && end+1 < len(chunk) && chunk[end+1] == '\n'
+		r.skipLF = chunk[end] == '\r' && end+1 == len(chunk)
+		if crlf {
+			n++
+		}
 		_, _ = r.lines.Discard(n + 1)
 		r.endLine(start)
 		return nil
