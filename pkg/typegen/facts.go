@@ -461,7 +461,7 @@ func (f *facts) settle(w *walker) {
 		// What this object does not name is an additional member to it, even
 		// where another one names it.
 		for name, p := range f.props {
-			if o.names.Get(name) != nil || matchesAny(o.patterns, name) {
+			if o.names.Get(name) != nil || w.g.matchesAny(o.patterns, name) {
 				continue
 			}
 			if no {
@@ -476,7 +476,7 @@ func (f *facts) settle(w *walker) {
 		slices.SortFunc(f.patterns, func(a, b pattern) int { return strings.Compare(a.re, b.re) })
 		for name, p := range f.props {
 			for _, pt := range f.patterns {
-				if matchesAny([]string{pt.re}, name) {
+				if w.g.matchesAny([]string{pt.re}, name) {
 					p.nodes = append(p.nodes, pt.nodes...)
 				}
 			}
@@ -521,15 +521,20 @@ func (f *facts) shape() kindSet {
 	return k
 }
 
+// declares reports whether properties was seen, be it empty.
+func (f *facts) declares() bool {
+	return slices.ContainsFunc(f.objects, func(o *objectScope) bool { return o.names != nil })
+}
+
 // says reports whether f tells more than an empty schema does.
 func (f *facts) says() bool {
 	return f.typed || f.hasEnum || f.never || len(f.objects) > 0 || len(f.arrays) > 0 || len(f.unions) > 0
 }
 
 // patterned reports whether a pattern takes a member.
-func (f *facts) patterned(name string) bool {
+func (f *facts) patterned(w *walker, name string) bool {
 	for _, p := range f.patterns {
-		if matchesAny([]string{p.re}, name) {
+		if w.g.matchesAny([]string{p.re}, name) {
 			return true
 		}
 	}

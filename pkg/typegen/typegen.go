@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -286,6 +287,8 @@ type generator struct {
 	budget *meter
 	diags  []Diagnostic
 	seen   map[Diagnostic]bool
+
+	patterns map[string]*regexp.Regexp // compiled, nil where Go cannot
 }
 
 // note records a diagnostic once.

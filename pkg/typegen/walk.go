@@ -551,16 +551,14 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 			return w.typeOf(nodes, place{name: p.name + "Value", raw: p.raw + what})
 		}), true)
 	}
-	if len(f.props) == 0 && len(more) == 0 && len(f.patterns) == 0 && !f.closed {
-		// A tool without parameters often says no more than type: object. An
-		// output that says so is free.
-		free := f.addlSaid || w.side == Output || !root
-		if free && !root {
+	empty := len(f.props) == 0 && len(more) == 0 && len(f.patterns) == 0 && len(f.required) == 0 && !f.closed
+	if empty && (!root || w.side == Output && !f.addlSaid) {
+		// Members that are declared, if only as none, make it a struct: one
+		// that appears later then changes no type.
+		if !f.declares() || mode == ExtrasDrop {
 			return typed{t: &goType{kind: mapType, elem: elemOf(f.addl, "/additionalProperties")}}
 		}
-		if free && w.side == Output && !f.addlSaid {
-			return typed{t: &goType{kind: mapType, elem: &goType{kind: anyType}}}
-		}
+		f.addlSaid = true
 	}
 	d := w.declare(structDecl, p)
 	e.decl = d
@@ -577,7 +575,7 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 	}
 	// A member may be required without being declared.
 	for n := range f.required {
-		if f.props[n] == nil && more[n] == nil && !f.closed && !f.patterned(n) {
+		if f.props[n] == nil && more[n] == nil && !f.closed && !f.patterned(w, n) {
 			names = append(names, n)
 		}
 	}
@@ -678,7 +676,7 @@ func (w *walker) patternFields(f *facts, d *decl, p place, scope *scope) {
 	}
 	names := scope.assign(res, "Pattern", "", "", "", func(string, string) {})
 	for _, pt := range f.patterns {
-		re, ok := goPattern(pt.re)
+		re, ok := w.g.goPattern(pt.re)
 		if !ok {
 			w.warn(pt.nodes[0], CodePattern, "patternProperties", "Go's regular expressions cannot match this pattern, so its members are kept as extras")
 			f.addl = nil
@@ -695,7 +693,7 @@ func (w *walker) patternFields(f *facts, d *decl, p place, scope *scope) {
 			return w.typeOf(pt.nodes, place{name: d.name + name + "Value", raw: p.raw + "/" + pt.re})
 		})
 		d.fields = append(d.fields, field{
-			name: name, role: patternField, pattern: re, typ: &goType{kind: mapType, elem: presence(elem, true)}, doc: docOf(pt.nodes...),
+			name: name, role: patternField, pattern: re.String(), typ: &goType{kind: mapType, elem: presence(elem, true)}, doc: docOf(pt.nodes...),
 		})
 	}
 }

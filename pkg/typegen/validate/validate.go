@@ -26,6 +26,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
+	"github.com/mcpctl/mcpctl/pkg/typegen/internal/ecma"
 	"github.com/mcpctl/mcpctl/pkg/typegen/rt"
 )
 
@@ -352,6 +353,7 @@ func (p pattern) MatchString(s string) bool {
 // engine compiles a pattern. Go's own engine, whose time is linear, takes what
 // both understand alike.
 func engine(re string) (jsonschema.Regexp, error) {
+	re = ecma.Properties(re)
 	if simple(re) {
 		if c, err := regexp.Compile(re); err == nil {
 			return c, nil
