@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/mcpctl/mcpctl/internal/schemadoc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -119,28 +118,13 @@ func (h *handshake) last() *exchange {
 // serverInfo returns the server's own Implementation object as sent, nil if
 // it sent none.
 func (h *handshake) serverInfo() json.RawMessage {
-	members := func(raw []byte) []schemadoc.RawMember {
-		m, _ := schemadoc.Split(raw)
-		return m
-	}
 	if h.init != nil {
-		return member(members(h.init.raw()), "serverInfo")
+		return member(h.init.raw(), "serverInfo")
 	}
 	if h.probe != nil {
-		return member(members(member(members(h.probe.raw()), "_meta")), mcp.MetaKeyServerInfo)
+		return member(member(h.probe.raw(), "_meta"), mcp.MetaKeyServerInfo)
 	}
 	return nil
-}
-
-// member returns the value of the last member of that name, nil without one.
-func member(members []schemadoc.RawMember, name string) json.RawMessage {
-	var raw json.RawMessage
-	for _, m := range members {
-		if m.Name == name {
-			raw = m.Raw
-		}
-	}
-	return raw
 }
 
 func (s *Server) connect(ctx context.Context) (*session, error) {

@@ -218,16 +218,13 @@ type emptyCursor struct {
 	Cursor string `json:"cursor"`
 }
 
-// parsePage splits a tools/list result.
-func parsePage(raw json.RawMessage) (tools []json.RawMessage, next *string, err error) {
-	members, err := schemadoc.Split(raw)
-	if err != nil {
-		return nil, nil, protocolErrorf("the list of tools is no object")
-	}
-	if list := member(members, "tools"); list == nil || json.Unmarshal(list, &tools) != nil {
+// parsePage splits a tools/list result, which is valid JSON.
+func parsePage(raw json.RawMessage) (tools [][]byte, next *string, err error) {
+	tools, ok := schemadoc.ItemsValid(member(raw, "tools"))
+	if !ok {
 		return nil, nil, protocolErrorf("the result of tools/list has no list of tools")
 	}
-	if cursor := member(members, "nextCursor"); cursor != nil && json.Unmarshal(cursor, &next) != nil {
+	if cursor := member(raw, "nextCursor"); cursor != nil && json.Unmarshal(cursor, &next) != nil {
 		return nil, nil, protocolErrorf("the cursor of the list of tools is no string")
 	}
 	return tools, next, nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/redact"
-	"github.com/mcpctl/mcpctl/internal/schemadoc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -143,12 +142,8 @@ func (s *Server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 	if result.NeedsInput() {
 		return nil, s.failure(ctx, op, ErrInputRequired, ex, sess.process())
 	}
-	members, err := schemadoc.Split(ex.raw())
-	if err != nil {
-		return nil, s.failure(ctx, op, protocolErrorf("the result could not be read"), ex, sess.process())
-	}
 	result.StructuredContent = nil
-	if raw := member(members, "structuredContent"); raw != nil {
+	if raw := member(ex.raw(), "structuredContent"); raw != nil {
 		result.StructuredContent = raw
 	}
 	return result, nil

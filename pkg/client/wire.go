@@ -59,6 +59,7 @@ func (ex *exchange) onDone(forget func()) {
 	ex.forget = forget
 }
 
+// setResult keeps a result, which must be valid JSON.
 func (ex *exchange) setResult(raw json.RawMessage) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -117,6 +118,7 @@ func (ex *exchange) fail(err error) {
 	ex.err = err
 }
 
+// raw returns the result as it came, nil if none did. It is valid JSON.
 func (ex *exchange) raw() json.RawMessage {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -159,6 +161,19 @@ func (ex *exchange) noAnswer() bool {
 		return class != ""
 	}
 	return ex.needsLogin()
+}
+
+// member returns the value of a member of an object in valid JSON, nil if
+// there is none. Of several with one name the last counts, as in
+// encoding/json.
+func member(valid json.RawMessage, name string) json.RawMessage {
+	var raw json.RawMessage
+	for _, m := range schemadoc.SplitValid(valid) {
+		if m.Name == name {
+			raw = m.Raw
+		}
+	}
+	return raw
 }
 
 // oldSSE reports whether the response to a POST looks like one of a server
