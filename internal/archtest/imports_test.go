@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,11 +52,12 @@ var rooms = []room{
 	{path: "pkg/catalog", may: []string{"internal/schemadoc"}, only: nothingElse},
 	{path: "pkg/client", may: []string{"pkg/catalog", "internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
 	{path: "pkg/server", may: []string{"internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
-	{path: "pkg/typegen", may: []string{"pkg/catalog", "internal/..."}, only: nothingElse},
+	{path: "pkg/typegen", may: []string{"pkg/catalog", "pkg/typegen/internal/...", "internal/..."}, only: nothingElse},
 	{path: "pkg/typegen/rt", may: []string{"internal/schemadoc"}, only: nothingElse},
 	{path: "pkg/typegen/bind", may: []string{"pkg/typegen/rt", "pkg/typegen/validate", "internal/schemadoc"}, only: []string{sdk + "/mcp"}},
+	{path: "pkg/typegen/internal/ecma", only: nothingElse},
 	{
-		path: "pkg/typegen/validate", may: []string{"pkg/typegen/rt", "internal/schemadoc"},
+		path: "pkg/typegen/validate", may: []string{"pkg/typegen/rt", "pkg/typegen/internal/...", "internal/schemadoc"},
 		only: []string{"github.com/santhosh-tekuri/jsonschema/v6/...", "github.com/dlclark/regexp2"},
 	},
 
@@ -78,7 +80,7 @@ var owned = []struct {
 	prefixes []string
 	owners   []string
 }{
-	{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/mcpctl/internal/cli", "cmd/mcpctl/internal/docgen"}},
+	{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/mcpctl/internal/cli"}},
 	{[]string{"github.com/charmbracelet/lipgloss", "github.com/charmbracelet/huh", "charm.land/"}, []string{"cmd/mcpctl/internal/ui"}},
 }
 
@@ -107,6 +109,23 @@ func TestWhoImportsWhom(t *testing.T) {
 				t.Error(v)
 			}
 		})
+	}
+}
+
+// The page and the table name the same rooms, and each of them is there.
+func TestRoomsAreOnThePage(t *testing.T) {
+	page := read(t, "docs/architecture.md")
+	paths := slices.Clone(testRooms)
+	for _, r := range rooms {
+		paths = append(paths, strings.TrimSuffix(r.path, "/..."))
+	}
+	for _, p := range paths {
+		if !strings.Contains(page, "`"+p+"`") {
+			t.Errorf("docs/architecture.md does not name %s", p)
+		}
+		if _, err := os.Stat(filepath.Join(root(t), filepath.FromSlash(p))); err != nil {
+			t.Errorf("the table has a room that is not there: %v", err)
+		}
 	}
 }
 
