@@ -138,7 +138,7 @@ func (s *Server) listTools(ctx context.Context, sess *session) ([]catalog.Tool, 
 		raw, ex, err := s.listPage(ctx, sess, cursor)
 		fail := func(err error) error { return s.failure(ctx, op, err, ex, sess.process()) }
 		if err != nil {
-			sess.settle(ctx)
+			sess.settle(ctx, ex)
 			return nil, fail(err)
 		}
 		page, next, err := parsePage(raw)
@@ -220,11 +220,12 @@ type emptyCursor struct {
 
 // parsePage splits a tools/list result, which is valid JSON.
 func parsePage(raw json.RawMessage) (tools [][]byte, next *string, err error) {
-	tools, ok := schemadoc.ItemsValid(member(raw, "tools"))
+	parts := members(raw, "tools", "nextCursor")
+	tools, ok := schemadoc.ItemsValid(parts[0])
 	if !ok {
 		return nil, nil, protocolErrorf("the result of tools/list has no list of tools")
 	}
-	if cursor := member(raw, "nextCursor"); cursor != nil && json.Unmarshal(cursor, &next) != nil {
+	if parts[1] != nil && json.Unmarshal(parts[1], &next) != nil {
 		return nil, nil, protocolErrorf("the cursor of the list of tools is no string")
 	}
 	return tools, next, nil

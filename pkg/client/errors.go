@@ -212,6 +212,9 @@ func (e *ServerError) classify(ctx context.Context, err error, ex *exchange, pro
 		set(ClassProtocol, err, fmt.Sprintf("JSON-RPC error %d", rpc.Code), rpc.Message)
 	default:
 		set(classifyRest(err, proc))
+		if ex != nil && e.Class == ClassProtocol && ex.foreign() != "" {
+			e.detail = "the response is " + ex.foreign()
+		}
 		if wire != nil && e.Class == ClassProtocol {
 			set(ClassNetwork, err, "connection failed", err.Error())
 		}

@@ -123,8 +123,8 @@ func (s *Server) watch(ex *exchange, req *http.Request, resp *http.Response) err
 	if ex == nil {
 		ex = new(exchange) // nobody looks
 	}
-	ex.setResponse(resp)
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	ex.setResponse(resp, media)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 		resp.Body.Close()

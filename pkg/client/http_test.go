@@ -22,6 +22,7 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 )
 
 func serve(t *testing.T, h http.Handler) string {
@@ -112,7 +113,7 @@ func TestDiscoverHTTP(t *testing.T) {
 		},
 		{name: "404", handler: status(404), class: client.ClassHTTP, message: "srv: HTTP 404: not found", status: 404},
 		{name: "500", handler: status(500), class: client.ClassHTTP, message: "srv: HTTP 500: internal server error", status: 500},
-		{name: "200", handler: status(200), class: client.ClassProtocol, message: "srv: no valid answer", status: 200},
+		{name: "200", handler: status(200), class: client.ClassProtocol, message: "srv: no valid answer: the response is text/plain", status: 200},
 		{
 			name: "not JSON", handler: status(200, "Content-Type", "application/json"),
 			class: client.ClassProtocol, message: "srv: no valid answer", status: 200,
@@ -136,6 +137,10 @@ func TestDiscoverHTTP(t *testing.T) {
 		{
 			name: "error of the list", handler: failingList(), revision: "2026-07-28", transport: "streamable-http",
 			class: client.ClassProtocol, message: "srv: tools/list: JSON-RPC error -32603: tool index locked", status: 200,
+		},
+		{
+			name: "login for the list", handler: statusOf("tools/list", 401, mcptest.Modern()), revision: "2026-07-28", transport: "streamable-http",
+			class: client.ClassAuth, message: "srv: tools/list: login needed", status: 401,
 		},
 		{
 			name: "tool without a name", handler: mcptest.Modern(mcptest.Tool("a"), `{"inputSchema":{}}`),
@@ -188,6 +193,17 @@ func plainProbe(code int) http.Handler {
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(code)
 			_, _ = io.WriteString(w, "<html>")
+			return
+		}
+		script.ServeHTTP(w, r)
+	})
+}
+
+// statusOf answers one method with a status alone.
+func statusOf(method string, code int, script *mcptest.Script) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == method {
+			w.WriteHeader(code)
 			return
 		}
 		script.ServeHTTP(w, r)
@@ -579,6 +595,114 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := w.Result()
 	resp.Request = r
 	return resp, nil
+}
+
+// A call that ends the session does not take the next one with it.
+func TestReconnect(t *testing.T) {
+	for _, code := range []int{400, 404, 410, 429, 500} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			script := mcptest.Modern(mcptest.Tool("a"))
+			c := open(t, client.Options{}, httpSpec(serve(t, statusOf("tools/call", code, script))))
+			for range 3 {
+				_, err := c.Server("srv").CallTool(t.Context(), &mcp.CallToolParams{Name: "a"})
+				if e := serverError(t, err); e.Class != client.ClassHTTP || e.HTTPStatus != code {
+					t.Errorf("class %q, error %q", e.Class, e)
+				}
+				if r := c.Server("srv").Discover(t.Context()); r.Err != nil {
+					t.Error(r.Err)
+				}
+			}
+		})
+	}
+}
+
+// A context that is cancelled at any request ends the operation and leaves
+// nothing behind.
+func TestCancelAtEveryRequest(t *testing.T) {
+	type server struct {
+		script  *mcptest.Script
+		handler http.Handler
+		methods []string
+	}
+	servers := map[string]func() server{
+		"modern": func() server {
+			s := mcptest.Modern(mcptest.Tool("a"))
+			return server{s, s, []string{"server/discover", "tools/list"}}
+		},
+		"legacy": func() server {
+			s := mcptest.Legacy(mcptest.Tool("a"))
+			return server{s, s, []string{"server/discover", "initialize", "notifications/initialized", "tools/list"}}
+		},
+		"sse": func() server {
+			s := mcptest.Legacy(mcptest.Tool("a"))
+			return server{s, s.OldSSE(), []string{"initialize", "notifications/initialized", "tools/list"}}
+		},
+	}
+	for name, build := range servers {
+		for _, method := range build().methods {
+			t.Run(name+" "+method, func(t *testing.T) {
+				s := build()
+				srv := httptest.NewServer(s.handler)
+				before := goleak.IgnoreCurrent()
+				ctx, cancel := context.WithCancel(t.Context())
+				s.script.Mute = []string{method}
+				s.script.OnRequest = func(m string) {
+					if m == method {
+						cancel()
+					}
+				}
+				c, err := client.Open(t.Context(), []client.Spec{httpSpec(srv.URL)}, client.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := c.Discover(ctx).Results[0]
+				if e := serverError(t, r.Err); e.Class != client.ClassCancelled || !errors.Is(e, context.Canceled) {
+					t.Errorf("class %q, error %q", e.Class, e)
+				}
+				if err := c.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				srv.Close()
+				goleak.VerifyNone(t, before)
+			})
+		}
+	}
+}
+
+// Close does not wait for a server that does not let go of a session.
+func TestCloseWithoutPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := mcptest.Legacy(mcptest.Tool("a"))
+		spec := client.Spec{Name: "srv", HTTP: &client.HTTP{URL: "http://test.invalid/mcp", Transport: direct{http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodDelete {
+					<-r.Context().Done()
+					return
+				}
+				w.Header().Set("Mcp-Session-Id", "1")
+				script.ServeHTTP(w, r)
+			},
+		)}}}
+		for _, wait := range []time.Duration{time.Hour, time.Second} {
+			c, err := client.Open(t.Context(), []client.Spec{spec}, client.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := c.Discover(t.Context()).Results[0]; r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			start := time.Now()
+			err = c.Close(ctx)
+			cancel()
+			if took := time.Since(start); took != min(wait, 2*time.Second) {
+				t.Errorf("took %v", took)
+			}
+			if errors.Is(err, context.DeadlineExceeded) != (wait == time.Second) {
+				t.Errorf("error is %v", err)
+			}
+		}
+	})
 }
 
 func TestDiscoverSeveral(t *testing.T) {

@@ -26,7 +26,12 @@ func (g *processGroup) started(p *os.Process) {
 	g.pid = p.Pid
 }
 
-func (g *processGroup) terminate() { g.signal(syscall.SIGTERM) }
+func (g *processGroup) terminate() {
+	g.signal(syscall.SIGTERM)
+	// One that was stopped, as by reading from a terminal that is not its
+	// own, has to run to obey.
+	g.signal(syscall.SIGCONT)
+}
 
 func (g *processGroup) kill() { g.signal(syscall.SIGKILL) }
 

@@ -136,7 +136,7 @@ func (s *Server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 	defer ex.done()
 	result, err := sess.cs.CallTool(ctx, &own)
 	if err != nil {
-		sess.settle(ctx)
+		sess.settle(ctx, ex)
 		return nil, s.failure(ctx, op, err, ex, sess.process())
 	}
 	if result.NeedsInput() {
@@ -168,10 +168,22 @@ func (s *session) over() bool {
 }
 
 // settle waits, where an operation failed because the process of the server
-// ended, until it is known how it did
-// and what it said.
-func (s *session) settle(ctx context.Context) {
-	if s.conn != nil && s.conn.broken() != nil && s.conn.proc.ended(ctx, outputGrace) {
-		s.conn.proc.leave()
+// ended, until it is known how it did and what it said, and where it failed in
+// a way that ends the session, for that end, so that the next operation opens
+// another.
+func (s *session) settle(ctx context.Context, ex *exchange) {
+	switch {
+	case s.conn != nil && s.conn.broken() != nil:
+		if s.conn.proc.ended(ctx, outputGrace) {
+			s.conn.proc.leave()
+		}
+	case s.conn == nil && ex.ends():
+		timer := time.NewTimer(outputGrace)
+		defer timer.Stop()
+		select {
+		case <-s.ended:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 	}
 }

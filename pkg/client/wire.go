@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,6 +23,7 @@ type exchange struct {
 	mu        sync.Mutex
 	result    json.RawMessage
 	status    int
+	media     string   // of the response
 	challenge []string // WWW-Authenticate
 	code      int64    // of a JSON-RPC error in a failed HTTP response
 	err       error
@@ -90,10 +92,11 @@ func (ex *exchange) setMessage(raw []byte, id string) {
 	}
 }
 
-func (ex *exchange) setResponse(resp *http.Response) {
+func (ex *exchange) setResponse(resp *http.Response, media string) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	ex.status, ex.challenge, ex.err = resp.StatusCode, resp.Header.Values("WWW-Authenticate"), nil
+	ex.media, ex.code = media, 0
 }
 
 func (ex *exchange) setErrorBody(body []byte) {
@@ -151,6 +154,25 @@ func (ex *exchange) needsLogin() bool {
 	return false
 }
 
+// foreign returns the media type of a response that is none of the protocol's,
+// else "".
+func (ex *exchange) foreign() string {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	if ex.media == "application/json" || ex.media == "text/event-stream" {
+		return ""
+	}
+	return ex.media
+}
+
+// ends reports whether the SDK gives up a session after the response: for
+// client errors, except where they say to slow down or carry a JSON-RPC error.
+func (ex *exchange) ends() bool {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	return ex.status >= 400 && ex.status < 500 && ex.status != http.StatusTooManyRequests && ex.code == 0
+}
+
 // noAnswer reports whether the request ended in a way that makes another
 // attempt on the same host pointless: nothing was reached, or a login is
 // needed.
@@ -164,16 +186,21 @@ func (ex *exchange) noAnswer() bool {
 }
 
 // member returns the value of a member of an object in valid JSON, nil if
-// there is none. Of several with one name the last counts, as in
-// encoding/json.
+// there is none.
 func member(valid json.RawMessage, name string) json.RawMessage {
-	var raw json.RawMessage
+	return members(valid, name)[0]
+}
+
+// members is member for several names at once. Of several members with one
+// name the last counts, as in encoding/json.
+func members(valid json.RawMessage, names ...string) []json.RawMessage {
+	values := make([]json.RawMessage, len(names))
 	for _, m := range schemadoc.SplitValid(valid) {
-		if m.Name == name {
-			raw = m.Raw
+		if i := slices.Index(names, m.Name); i >= 0 {
+			values[i] = m.Raw
 		}
 	}
-	return raw
+	return values
 }
 
 // oldSSE reports whether the response to a POST looks like one of a server
