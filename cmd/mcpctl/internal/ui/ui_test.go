@@ -1,0 +1,71 @@
+package ui
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestClean(t *testing.T) {
+	tests := map[string]string{
+		"plain, ünïcode, 漢字":       "plain, ünïcode, 漢字",
+		"a\x1b[2Jb":                "a·[2Jb",
+		"a\u009b2Jb\x07":           "a·2Jb·",
+		"a\r\nb\tc":                "a  b c",
+		"\u202egpj.exe":            "·gpj.exe",
+		"a\u2066b\u2028c":          "a·b·c",
+		"bad\xffbyte, real \ufffd": "bad\ufffdbyte, real ·",
+	}
+	for in, want := range tests {
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got, want := CleanLines("a\x1bb\r\nc\nd"), "a·b\nc\nd"; got != want {
+		t.Errorf("CleanLines = %q, want %q", got, want)
+	}
+}
+
+func TestColour(t *testing.T) {
+	environment := func(vars ...string) func(string) (string, bool) {
+		return func(name string) (string, bool) {
+			for _, v := range vars {
+				if n, value, _ := strings.Cut(v, "="); n == name {
+					return value, true
+				}
+			}
+			return "", false
+		}
+	}
+	tests := []struct {
+		name   string
+		when   When
+		vars   []string
+		colour bool
+	}{
+		{"no terminal", Auto, nil, false},
+		{"always", Always, nil, true},
+		{"always wins over NO_COLOR", Always, []string{"NO_COLOR=1"}, true},
+		{"never", Never, nil, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := NewStream(io.Discard, nil, tt.when, environment(tt.vars...))
+			if got := s.Red("x") != "x"; got != tt.colour {
+				t.Errorf("colour %v, want %v", got, tt.colour)
+			}
+		})
+	}
+}
+
+func TestFit(t *testing.T) {
+	s := NewStream(io.Discard, nil, Always, func(string) (string, bool) { return "", false })
+	long := s.Bold(strings.Repeat("x", 50))
+	if got := s.Fit(long, 2); got != long {
+		t.Errorf("cut to an unknown width: %q", got)
+	}
+	s.Width = 30
+	if got, want := s.Fit(strings.Repeat("漢", 30), 2), strings.Repeat("漢", 13)+"…"; got != want {
+		t.Errorf("Fit = %q, want %q", got, want)
+	}
+}
