@@ -310,7 +310,11 @@ func (c *collector) object(n *node) {
 				c.read(c.w.sub(n, s, m.Name, itoa(i)))
 			}
 		case "if":
+			// Members that only the condition names are members all the same.
 			f.branches = true
+			if v.Get("then") != nil || v.Get("else") != nil {
+				f.cond = append(f.cond, c.w.sub(n, m.Value, m.Name, ""))
+			}
 		case "anyOf", "oneOf":
 			f.branches = true
 			if !m.Value.Is(schemadoc.Array) || len(m.Value.Items) == 0 {

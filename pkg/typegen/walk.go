@@ -67,6 +67,7 @@ func (g *generator) side(names *scope, server string, t catalog.Tool, side Side,
 		g: g, server: server, tool: t.Name, side: side, names: names, root: rootName,
 		entries: map[*schemadoc.Value]*entry{}, merged: map[string]*entry{},
 	}
+	names.used[rootName] = false // reserved for exactly this
 	lead := "the arguments of the tool " + quoteText(t.Name)
 	if side == Output {
 		lead = "the structured result of the tool " + quoteText(t.Name)
@@ -199,7 +200,6 @@ func (w *walker) rootDecl(d doc) *decl {
 	p := place{name: w.root, doc: d}
 	own := docOf(w.doc.root)
 	p.doc.text, p.doc.deprecated = own.text, own.deprecated
-	w.names.used[w.root] = false // reserved for exactly this
 	f := w.collect([]*node{w.doc.root})
 	var r *decl
 	res := w.fromFacts(f, p, &entry{level: w.level, place: p}, true)
