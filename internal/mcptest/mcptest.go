@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,10 +100,8 @@ func (s *Script) Answer(raw []byte) []byte {
 	if m.ID == nil {
 		return nil
 	}
-	for _, mute := range s.Mute {
-		if m.Method == mute {
-			return nil
-		}
+	if slices.Contains(s.Mute, m.Method) {
+		return nil
 	}
 	result := ""
 	switch m.Method {

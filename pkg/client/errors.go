@@ -178,8 +178,8 @@ func (s *Server) failure(ctx context.Context, op string, err error, ex *exchange
 }
 
 func (e *ServerError) classify(ctx context.Context, err error, ex *exchange, proc *process) {
-	set := func(class Class, cause error, summary, detail string) {
-		e.Class, e.Err, e.summary, e.detail = class, cause, summary, detail
+	set := func(class Class, summary, detail string, cause error) {
+		e.Class, e.summary, e.detail, e.Err = class, summary, detail, cause
 	}
 	var wire error
 	login := false
@@ -195,28 +195,28 @@ func (e *ServerError) classify(ctx context.Context, err error, ex *exchange, pro
 	rpc := rpcError(err)
 	switch {
 	case notStarted:
-		set(start.class, err, start.summary, "")
+		set(start.class, start.summary, "", err)
 	case login:
-		set(ClassAuth, ErrAuthRequired, ErrAuthRequired.Error(), "")
+		set(ClassAuth, ErrAuthRequired.Error(), "", ErrAuthRequired)
 	case isBroken:
-		set(ClassProtocol, err, broken.summary, "")
+		set(ClassProtocol, broken.summary, "", err)
 	case isLarge:
-		set(ClassProtocol, err, large.Error(), "")
+		set(ClassProtocol, large.Error(), "", err)
 	case ctx.Err() != nil:
 		set(classifyEnd(ctx))
 	case errors.Is(err, ErrRevisionNotOffered):
-		set(ClassRevision, err, ErrRevisionNotOffered.Error(), "")
+		set(ClassRevision, ErrRevisionNotOffered.Error(), "", err)
 	case e.HTTPStatus == http.StatusForbidden, e.HTTPStatus >= 400 && rpc == nil:
-		set(ClassHTTP, err, fmt.Sprintf("HTTP %d", e.HTTPStatus), strings.ToLower(http.StatusText(e.HTTPStatus)))
+		set(ClassHTTP, fmt.Sprintf("HTTP %d", e.HTTPStatus), strings.ToLower(http.StatusText(e.HTTPStatus)), err)
 	case rpc != nil:
-		set(ClassProtocol, err, fmt.Sprintf("JSON-RPC error %d", rpc.Code), rpc.Message)
+		set(ClassProtocol, fmt.Sprintf("JSON-RPC error %d", rpc.Code), rpc.Message, err)
 	default:
 		set(classifyRest(err, proc))
 		if ex != nil && e.Class == ClassProtocol && ex.foreign() != "" {
 			e.detail = "the response is " + ex.foreign()
 		}
 		if wire != nil && e.Class == ClassProtocol {
-			set(ClassNetwork, err, "connection failed", err.Error())
+			set(ClassNetwork, "connection failed", err.Error(), err)
 		}
 	}
 }
@@ -235,23 +235,23 @@ func rpcError(err error) *jsonrpc.Error {
 const sdkRejected = -32005
 
 // classifyEnd says why a context has ended.
-func classifyEnd(ctx context.Context) (class Class, cause error, summary, detail string) {
+func classifyEnd(ctx context.Context) (class Class, summary, detail string, cause error) {
 	why := context.Cause(ctx)
 	if errors.Is(why, ErrClosed) {
-		return ClassClosed, why, ErrClosed.Error(), ""
+		return ClassClosed, ErrClosed.Error(), "", why
 	}
 	if ours, ok := errors.AsType[timeoutError](why); ok {
-		return ClassTimeout, why, ours.Error(), ""
+		return ClassTimeout, ours.Error(), "", why
 	}
 	cause = errors.Join(ctx.Err(), why)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return ClassTimeout, cause, "timed out", ""
+		return ClassTimeout, "timed out", "", cause
 	}
-	return ClassCancelled, cause, "cancelled", ""
+	return ClassCancelled, "cancelled", "", cause
 }
 
 // classifyRest classifies an error that no response and no deadline explains.
-func classifyRest(err error, proc *process) (class Class, cause error, summary, detail string) {
+func classifyRest(err error, proc *process) (class Class, summary, detail string, cause error) {
 	for _, known := range []struct {
 		err   error
 		class Class
@@ -261,28 +261,28 @@ func classifyRest(err error, proc *process) (class Class, cause error, summary, 
 		{ErrInputRequired, ClassInput},
 	} {
 		if errors.Is(err, known.err) {
-			return known.class, err, known.err.Error(), ""
+			return known.class, known.err.Error(), "", err
 		}
 	}
 	if errors.Is(err, netpolicy.ErrRedirect) {
-		return ClassRedirect, err, netpolicy.ErrRedirect.Error(), ""
+		return ClassRedirect, netpolicy.ErrRedirect.Error(), "", err
 	}
 	if class, summary, detail := classifyNetwork(err); class != "" {
-		return class, err, summary, detail
+		return class, summary, detail, err
 	}
 	if proc != nil {
 		if exit := proc.exitError(); exit != nil {
-			return ClassExited, errors.Join(exit, err), exit.summary, ""
+			return ClassExited, exit.summary, "", errors.Join(exit, err)
 		}
 	}
 	if strings.Contains(err.Error(), "unsupported protocol version") {
 		// The SDK's type for this is not exported.
-		return ClassRevision, ErrRevisionNotOffered, ErrRevisionNotOffered.Error(), ""
+		return ClassRevision, ErrRevisionNotOffered.Error(), "", ErrRevisionNotOffered
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
-		return ClassProtocol, err, "the server closed the connection", ""
+		return ClassProtocol, "the server closed the connection", "", err
 	}
-	return ClassProtocol, err, "no valid answer", ""
+	return ClassProtocol, "no valid answer", "", err
 }
 
 // protocolError is something that a server must not send.
