@@ -157,7 +157,8 @@ func (s *Server) listTools(ctx context.Context, sess *session) ([]catalog.Tool, 
 				return nil, fail(protocolErrorf("tool %d: %v", len(tools)+1, err))
 			}
 			if tool.Problem != "" {
-				s.log.Warn("tool left out of lists, calls and bindings", "tool", tool.Name, "reason", tool.Problem)
+				// No warning: the caller has it with the tool, and may filter.
+				s.log.Info("tool is not to be offered", "tool", tool.Name, "reason", tool.Problem)
 			}
 			tools = append(tools, tool)
 		}

@@ -747,7 +747,7 @@ func TestInvalidHeaderAnnotationStays(t *testing.T) {
 	if toolNames(r) != "bad good" || r.Server.Tools[0].Problem == "" || r.Server.Tools[1].Problem != "" {
 		t.Errorf("tools are %+v, error %v", r.Server.Tools, r.Err)
 	}
-	if !strings.Contains(log.String(), `"level":"WARN"`) || !strings.Contains(log.String(), `"tool":"bad"`) {
+	if !strings.Contains(log.String(), `"reason":"x-mcp-header at `) || !strings.Contains(log.String(), `"tool":"bad"`) {
 		t.Errorf("log is %s", log.String())
 	}
 }
