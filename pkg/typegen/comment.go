@@ -76,8 +76,8 @@ func paragraphs(s string) []string {
 	for _, line := range strings.FieldsFunc(s, func(r rune) bool {
 		return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' || r == '\f'
 	}) {
-		if strings.TrimSpace(line) == "" {
-			flush()
+		if t := strings.TrimSpace(line); t == "" || strings.HasPrefix(t, "```") {
+			flush() // the fence of a code block says nothing here
 			continue
 		}
 		t := safeLine(line)

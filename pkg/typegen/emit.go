@@ -217,8 +217,12 @@ func (e *emitter) decl(d *decl) {
 		e.definedDecl(d)
 	}
 	if d.schema != "" {
+		of := "the arguments"
+		if d.output {
+			of = "the result"
+		}
 		e.p("\n")
-		e.comment("", doc{lead: "Validate checks v against the schema that the type was made from. Errors carry JSON pointers."})
+		e.comment("", doc{lead: "Validate checks v against the schema of " + of + "."})
 		e.p("func (v ", d.name, ") Validate() error {\n\treturn ", e.use(importValidate), ".Value(", d.schemaVar, ", v)\n}\n")
 	}
 }

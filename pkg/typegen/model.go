@@ -81,6 +81,7 @@ type decl struct {
 	values []enumValue
 	open   bool // enumDecl: values beside the named ones are allowed
 	root   bool
+	output bool
 
 	schema    string // root types: what values are checked against
 	schemaVar string

@@ -35,8 +35,9 @@ var pluralInitialisms = map[string]string{
 func goName(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
+	shout := strings.IndexFunc(s, unicode.IsLower) < 0
 	for _, w := range words(s) {
-		b.WriteString(capitalise(w))
+		b.WriteString(capitalise(w, shout))
 	}
 	return b.String()
 }
@@ -83,7 +84,9 @@ func identRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.Is(unicode.Nd, r))
 }
 
-func capitalise(w string) string {
+// capitalise makes one word of an identifier. shout is set where the whole
+// text is in capitals, which then mean nothing.
+func capitalise(w string, shout bool) string {
 	low := strings.ToLower(w)
 	if initialisms[low] {
 		return strings.ToUpper(w)
@@ -93,7 +96,7 @@ func capitalise(w string) string {
 	}
 	r, n := utf8.DecodeRuneInString(w)
 	rest := w[n:]
-	if strings.ToUpper(w) == w && len(rest) > 0 {
+	if shout && len(rest) > 0 {
 		rest = strings.ToLower(rest) // MAX_VALUE gives MaxValue
 	}
 	u := unicode.ToTitle(r)

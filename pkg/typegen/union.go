@@ -311,7 +311,7 @@ func (w *walker) unify(parts []part, null bool, p place, e *entry) typed {
 		d.fields = append(d.fields, field{name: label, role: variantField, typ: presence(typed{t: t}, false), doc: docOf(x.nodes...)})
 	}
 	at := func(label string) place {
-		return place{name: d.name + label, raw: p.raw + "/" + label, doc: doc{lead: "is one of the types of [" + d.name + "]."}}
+		return place{name: d.name + label, raw: p.raw + "/" + label, of: "[" + d.name + "." + label + "]"}
 	}
 	for i, label := range objectLabels(objects) {
 		x := objects[i]
@@ -489,10 +489,31 @@ func objectLabels(parts []part) []string {
 			}
 		}
 		if out[i] == "" {
+			out[i] = exported(goName(loneMember(parts, i)), "N")
+		}
+		if out[i] == "" {
 			out[i] = "Object" + "X" + shortHash(contract(x))
 		}
 	}
 	return unique(out, parts)
+}
+
+// loneMember is the first member that only one alternative declares.
+func loneMember(parts []part, i int) string {
+	best := ""
+	for n := range parts[i].f.props {
+		if best != "" && n > best {
+			continue
+		}
+		alone := true
+		for j, y := range parts {
+			alone = alone && (i == j || y.f.props[n] == nil)
+		}
+		if alone {
+			best = n
+		}
+	}
+	return best
 }
 
 // unique adds a hash to labels that are not.

@@ -48,7 +48,17 @@ type typed struct {
 type place struct {
 	name string // proposed name
 	raw  string // what the last part of it was made of
+	of   string // what it belongs to, for the comment
 	doc  doc
+}
+
+// part is the place of something inside of what is at p.
+func (p place) part(name, raw, what string) place {
+	c := place{name: p.name + name, raw: p.raw + raw}
+	if p.of != "" {
+		c.of = what + " " + p.of
+	}
+	return c
 }
 
 // tooled is the model of one side of a tool.
@@ -107,6 +117,7 @@ func (g *generator) side(names *scope, server string, t catalog.Tool, side Side,
 	}
 	if !g.opts.NoValidate {
 		d.schema = string(v.AppendContract(nil))
+		d.output = side == Output
 	}
 	return tooled{root: d, decls: w.decls}, nil
 }
@@ -231,6 +242,9 @@ func (w *walker) declare(kind declKind, p place) *decl {
 		w.g.note(w.diag(Warning, "", CodeCollision, "", "the Go name "+was+" is taken, so a type is named "+name))
 	}
 	d := &decl{kind: kind, name: name, raw: p.raw, doc: p.doc}
+	if p.of != "" && d.doc.lead == "" {
+		d.doc.lead = "is the type of " + p.of + "."
+	}
 	w.decls = append(w.decls, d)
 	if len(w.decls) == w.g.budget.Decls {
 		w.g.note(w.diag(Warning, "", CodeBudgetOutput, "", "the schema gives more than "+thousands(w.g.budget.Decls)+" types, so any value is taken in the rest"))
@@ -495,7 +509,7 @@ func (w *walker) array(f *facts, p place, e *entry) typed {
 			rest = append(rest, a.items)
 		}
 	}
-	item := place{name: p.name + "Item", raw: p.raw + "/items"}
+	item := p.part("Item", "/items", "the items of")
 	if long == 0 {
 		elem := typed{t: &goType{kind: anyType}}
 		if len(rest) > 0 {
@@ -516,7 +530,7 @@ func (w *walker) array(f *facts, p place, e *entry) typed {
 				}
 			}
 			name := "F" + itoa(i)
-			r := w.typeOf(nodes, place{name: d.name + name, raw: p.raw + "/" + itoa(i)})
+			r := w.typeOf(nodes, place{name: d.name + name, raw: p.raw + "/" + itoa(i), of: "[" + d.name + "." + name + "]"})
 			need := i < f.minItems
 			d.fields = append(d.fields, field{
 				name: name, json: itoa(i), typ: presence(r, need), required: need, omitzero: !need, index: i,
@@ -530,7 +544,7 @@ func (w *walker) array(f *facts, p place, e *entry) typed {
 		if !closed {
 			elem := typed{t: &goType{kind: anyType}}
 			if len(rest) > 0 {
-				elem = w.typeOf(rest, place{name: d.name + "Item", raw: p.raw + "/items"})
+				elem = w.typeOf(rest, place{name: d.name + "Item", raw: p.raw + "/items", of: "the items of [" + d.name + ".Rest]"})
 			}
 			d.fields = append(d.fields, field{name: "Rest", role: restField, typ: &goType{kind: sliceType, elem: presence(elem, true)}})
 		}
@@ -548,7 +562,7 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 			return &goType{kind: anyType}
 		}
 		return presence(w.inside(func() typed {
-			return w.typeOf(nodes, place{name: p.name + "Value", raw: p.raw + what})
+			return w.typeOf(nodes, p.part("Value", what, "the values of"))
 		}), true)
 	}
 	empty := len(f.props) == 0 && len(more) == 0 && len(f.patterns) == 0 && len(f.required) == 0 && !f.closed
@@ -597,7 +611,7 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 		need := f.required[n]
 		var r typed
 		var nodes []*node
-		at := place{name: d.name + fields[n], raw: p.raw + "/" + n, doc: doc{lead: "is the type of [" + d.name + "." + fields[n] + "]."}}
+		at := place{name: d.name + fields[n], raw: p.raw + "/" + n, of: "[" + d.name + "." + fields[n] + "]"}
 		if pr := f.props[n]; pr != nil {
 			nodes = pr.nodes
 			r = w.inside(func() typed { return w.typeOf(nodes, at) })
@@ -690,7 +704,7 @@ func (w *walker) patternFields(f *facts, d *decl, p place, scope *scope) {
 			scope.take(name)
 		}
 		elem := w.inside(func() typed {
-			return w.typeOf(pt.nodes, place{name: d.name + name + "Value", raw: p.raw + "/" + pt.re})
+			return w.typeOf(pt.nodes, place{name: d.name + name + "Value", raw: p.raw + "/" + pt.re, of: "the values of [" + d.name + "." + name + "]"})
 		})
 		d.fields = append(d.fields, field{
 			name: name, role: patternField, pattern: re.String(), typ: &goType{kind: mapType, elem: presence(elem, true)}, doc: docOf(pt.nodes...),
