@@ -156,6 +156,8 @@ func serverHint(e *client.ServerError) string {
 		return "--timeout, or timeout in the configuration, allows more time"
 	case client.ClassAuth:
 		return "send a token with a header: -H 'Authorization: Bearer …', or headers in the configuration"
+	case client.ClassRevision:
+		return "protocolVersion in the configuration, or --protocol-version, insists on a revision; without it mcpctl takes what the server offers"
 	case client.ClassBlocked:
 		return "allowedHosts in the configuration, or --allow-host, names the hosts that may be reached"
 	}
