@@ -159,10 +159,11 @@ bench: ## benchmarks COUNT (6) times into bin/bench.txt; with BASE=FILE compared
 
 # Only packages whose tests know the flag: others would refuse it.
 .PHONY: update
-update: ## rewrite the golden files; read the diff before committing
+update: ## rewrite golden files and the example; read the diff before committing
 	@pkgs=$$(grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' cmd pkg internal | xargs -r -n1 dirname | sort -u | sed 's|^|./|'); \
 	[ -n "$$pkgs" ] || { echo "no package has golden files"; exit 0; }; \
 	echo $$pkgs; $(GO) test $$pkgs -update
+	@$(GO) run ./cmd/mcpctl generate examples/weather/mcp.json
 	@git status --short
 
 .PHONY: release-check
