@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/pkg/typegen/bind"
 	"github.com/mcpctl/mcpctl/pkg/typegen/rt"
+	"github.com/mcpctl/mcpctl/pkg/typegen/validate"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -18,7 +19,12 @@ type WeatherClient struct {
 // NewWeatherClient returns a client that calls through caller, for example an
 // *mcp.ClientSession.
 func NewWeatherClient(caller bind.Caller, opts ...bind.Option) *WeatherClient {
-	return &WeatherClient{client: bind.New(caller, opts...)}
+	return &WeatherClient{client: bind.New(caller, weatherTools, opts...)}
+}
+
+// Check tells which tools a live server lacks or has changed since this code was generated.
+func (c *WeatherClient) Check(ctx context.Context, lister bind.Lister) ([]bind.Difference, error) {
+	return c.client.Check(ctx, lister)
 }
 
 // FindCity calls the tool "find_city" (Find a city).
@@ -64,15 +70,31 @@ type WeatherFindCityInput struct {
 	Query *string `json:"query,omitzero"`
 }
 
-func (v WeatherFindCityInput) MarshalJSON() ([]byte, error)     { return rt.Marshal(v) }
-func (v *WeatherFindCityInput) UnmarshalJSON(data []byte) error { return rt.Unmarshal(data, v) }
+func (v WeatherFindCityInput) MarshalJSON() ([]byte, error) {
+	return rt.Marshal(&v)
+}
+
+func (v *WeatherFindCityInput) UnmarshalJSON(data []byte) error {
+	return rt.Unmarshal(data, v)
+}
+
+// Validate checks v against the schema of the arguments.
+func (v WeatherFindCityInput) Validate() error {
+	return validate.Value(weatherFindCityInputSchema, v)
+}
 
 // WeatherFindCityOutput is the structured result of the tool "find_city".
 type WeatherFindCityOutput struct {
 	Cities []WeatherFindCityOutputCitiesItem `json:"cities"`
 }
 
-// WeatherFindCityOutputCitiesItem is an object.
+// Validate checks v against the schema of the result.
+func (v WeatherFindCityOutput) Validate() error {
+	return validate.Value(weatherFindCityOutputSchema, v)
+}
+
+// WeatherFindCityOutputCitiesItem is the type of the items of
+// [WeatherFindCityOutput.Cities].
 type WeatherFindCityOutputCitiesItem struct {
 	// ISO 3166-1 code of two letters.
 	Country string  `json:"country"`
@@ -97,8 +119,18 @@ type WeatherGetForecastInput struct {
 	Units *WeatherGetForecastInputUnits `json:"units,omitzero"`
 }
 
-func (v WeatherGetForecastInput) MarshalJSON() ([]byte, error)     { return rt.Marshal(v) }
-func (v *WeatherGetForecastInput) UnmarshalJSON(data []byte) error { return rt.Unmarshal(data, v) }
+func (v WeatherGetForecastInput) MarshalJSON() ([]byte, error) {
+	return rt.Marshal(&v)
+}
+
+func (v *WeatherGetForecastInput) UnmarshalJSON(data []byte) error {
+	return rt.Unmarshal(data, v)
+}
+
+// Validate checks v against the schema of the arguments.
+func (v WeatherGetForecastInput) Validate() error {
+	return validate.Value(weatherGetForecastInputSchema, v)
+}
 
 // WeatherGetForecastInputUnits is the type of [WeatherGetForecastInput.Units].
 type WeatherGetForecastInputUnits string
@@ -124,6 +156,11 @@ type WeatherGetForecastOutput struct {
 	City  WeatherGetForecastOutputPlace `json:"city"`
 	Days  []WeatherGetForecastOutputDay `json:"days"`
 	Units WeatherGetForecastOutputUnits `json:"units"`
+}
+
+// Validate checks v against the schema of the result.
+func (v WeatherGetForecastOutput) Validate() error {
+	return validate.Value(weatherGetForecastOutputSchema, v)
 }
 
 // WeatherGetForecastOutputDay is an object.
@@ -200,6 +237,11 @@ type WeatherReportObservationInput struct {
 	Sky      WeatherReportObservationInputSky `json:"sky"`
 }
 
+// Validate checks v against the schema of the arguments.
+func (v WeatherReportObservationInput) Validate() error {
+	return validate.Value(weatherReportObservationInputSchema, v)
+}
+
 // WeatherReportObservationInputSky is the type of [WeatherReportObservationInput.Sky].
 type WeatherReportObservationInputSky string
 
@@ -223,17 +265,38 @@ func (v WeatherReportObservationInputSky) Valid() bool {
 	return false
 }
 
+var weatherTools = []*bind.Tool{
+	weatherFindCityTool,
+	weatherGetForecastTool,
+	weatherReportObservationTool,
+}
+
 var weatherFindCityTool = &bind.Tool{
 	Name:   "find_city",
 	Digest: "sha256:c563c8f77fdac828f31b67266e49b00c1f0547acb4990ef9000ab7cfb6f0dfbf",
+	Input:  weatherFindCityInputSchema,
+	Output: weatherFindCityOutputSchema,
 }
 
 var weatherGetForecastTool = &bind.Tool{
 	Name:   "get_forecast",
 	Digest: "sha256:5149312b37cbd42ed90e630c682fd82befe98379f4ab3f87fba2a32b50cac13f",
+	Input:  weatherGetForecastInputSchema,
+	Output: weatherGetForecastOutputSchema,
 }
 
 var weatherReportObservationTool = &bind.Tool{
 	Name:   "report_observation",
 	Digest: "sha256:012f530bbb97c96db7c3451763ac8742335023dddbe49bf73fcd2c75825a04ea",
+	Input:  weatherReportObservationInputSchema,
 }
+
+var weatherFindCityInputSchema = &validate.Schema{JSON: `{"additionalProperties":false,"properties":{"query":{"type":"string"}},"type":"object"}`}
+
+var weatherFindCityOutputSchema = &validate.Schema{JSON: `{"properties":{"cities":{"items":{"properties":{"country":{"type":"string"},"lat":{"type":"number"},"lon":{"type":"number"},"name":{"type":"string"}},"required":["name","country","lat","lon"],"type":"object"},"type":"array"}},"required":["cities"],"type":"object"}`}
+
+var weatherGetForecastInputSchema = &validate.Schema{JSON: `{"additionalProperties":false,"properties":{"city":{"type":"string"},"days":{"maximum":7,"minimum":1,"type":"integer"},"units":{"enum":["metric","imperial"],"type":"string"}},"required":["city"],"type":"object"}`}
+
+var weatherGetForecastOutputSchema = &validate.Schema{JSON: `{"$defs":{"day":{"properties":{"day":{"type":"integer"},"high":{"type":"number"},"low":{"type":"number"},"sky":{"enum":["clear","cloudy","rain","snow"],"type":"string"},"warning":{"type":["string","null"]}},"required":["day","sky","high","low","warning"],"type":"object"},"place":{"properties":{"country":{"type":"string"},"lat":{"type":"number"},"lon":{"type":"number"},"name":{"type":"string"}},"required":["name","country","lat","lon"],"type":"object"}},"properties":{"city":{"$ref":"#/$defs/place"},"days":{"items":{"$ref":"#/$defs/day"},"type":"array"},"units":{"enum":["metric","imperial"],"type":"string"}},"required":["city","units","days"],"type":"object"}`}
+
+var weatherReportObservationInputSchema = &validate.Schema{JSON: `{"properties":{"city":{"type":"string"},"readings":{"additionalProperties":{"type":"number"},"type":"object"},"sky":{"enum":["clear","cloudy","rain","snow"],"type":"string"}},"required":["city","sky"],"type":"object"}`}

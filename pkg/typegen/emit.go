@@ -143,7 +143,10 @@ func (e *emitter) client(c client) {
 	e.p("type ", c.typeName, " struct {\n\tclient *", bind, ".Client\n}\n\n")
 	e.comment("", doc{lead: "New" + c.typeName + " returns a client that calls through caller, for example an *mcp.ClientSession."})
 	e.p("func New", c.typeName, "(caller ", bind, ".Caller, opts ...", bind, ".Option) *", c.typeName, " {\n")
-	e.p("\treturn &", c.typeName, "{client: ", bind, ".New(caller, opts...)}\n}\n")
+	e.p("\treturn &", c.typeName, "{client: ", bind, ".New(caller, ", c.toolsVar, ", opts...)}\n}\n\n")
+	e.comment("", doc{lead: "Check tells which tools a live server lacks or has changed since this code was generated."})
+	e.p("func ", recv, " Check(ctx ", ctx, ".Context, lister ", bind, ".Lister) ([]", bind, ".Difference, error) {\n")
+	e.p("\treturn c.client.Check(ctx, lister)\n}\n")
 	for _, m := range c.methods {
 		d := m.doc
 		d.lead = m.name + " calls the tool " + quoteText(m.tool) + "."
@@ -169,15 +172,30 @@ func (e *emitter) client(c client) {
 
 // tools writes what the bindings know of each tool.
 func (e *emitter) tools(c client) {
+	e.p("\nvar ", c.toolsVar, " = []*", e.use(importBind), ".Tool{")
+	for i, m := range c.methods {
+		if i == 0 {
+			e.p("\n")
+		}
+		e.p("\t", m.toolVar, ",\n")
+	}
+	e.p("}\n")
 	for _, m := range c.methods {
 		e.p("\nvar ", m.toolVar, " = &", e.use(importBind), ".Tool{\n")
-		e.p("\tName:   ", strconv.Quote(m.tool), ",\n")
-		e.p("\tDigest: ", strconv.Quote(m.contract), ",\n")
+		space := ""
+		if m.decoded != "" {
+			space = " "
+		}
+		e.p("\tName:   ", space, strconv.Quote(m.tool), ",\n")
+		e.p("\tDigest: ", space, strconv.Quote(m.contract), ",\n")
+		if m.decoded != "" {
+			e.p("\tDecoded: ", strconv.Quote(m.decoded), ",\n")
+		}
 		if m.in.schema != "" {
-			e.p("\tInput:  ", m.in.schemaVar, ",\n")
+			e.p("\tInput:  ", space, m.in.schemaVar, ",\n")
 		}
 		if m.out != nil && m.out.decl.schema != "" {
-			e.p("\tOutput: ", m.out.decl.schemaVar, ",\n")
+			e.p("\tOutput: ", space, m.out.decl.schemaVar, ",\n")
 		}
 		e.p("}\n")
 	}
@@ -309,7 +327,7 @@ func (e *emitter) structDecl(d *decl) {
 	if marker != "" {
 		rt := e.use(importRT)
 		e.methods(
-			"func (v "+d.name+") MarshalJSON() ([]byte, error)", "return "+rt+".Marshal(v)",
+			"func (v "+d.name+") MarshalJSON() ([]byte, error)", "return "+rt+".Marshal(&v)",
 			"func (v *"+d.name+") UnmarshalJSON(data []byte) error", "return "+rt+".Unmarshal(data, v)",
 		)
 	}

@@ -131,6 +131,7 @@ type doc struct {
 type client struct {
 	typeName string
 	server   string
+	toolsVar string
 	doc      doc
 	methods  []method
 }
@@ -143,7 +144,8 @@ type method struct {
 	in             *decl
 	out            *goType // nil where the tool has no output schema
 	doc            doc
-	contract       string
+	contract       string // digest of the tool's contract
+	decoded        string // the same for clients that decode, where it differs
 }
 
 // pkg is one package to be emitted.

@@ -15,7 +15,9 @@
 package typegen
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -383,6 +385,7 @@ func (g *generator) pkg(name string, servers []catalog.Server, prefixed bool) (*
 			prefix = serverGo[j.server.Name]
 		}
 		c := client{typeName: serverGo[j.server.Name] + "Client", server: j.server.Name}
+		c.toolsVar = private.fresh(lowerFirst(serverGo[j.server.Name]) + "Tools")
 		methods := newScope(reservedMethods...).assign(slices.Sorted(maps.Keys(j.goName)), "", "N", "Tool", "Tool", func(string, string) {})
 		full := newScope(slices.Collect(maps.Values(methods))...)
 		for _, t := range j.tools {
@@ -446,6 +449,9 @@ func (g *generator) tool(names *scope, server string, t catalog.Tool, goName str
 		return m, nil, &Error{Code: CodeNotJSON, Server: clipText(server, 120), Tool: clipText(t.Name, 120), Reason: "the tool is not valid JSON"}
 	}
 	m.contract = d.Contract
+	if m.decoded = decodedDigest(t); m.decoded == m.contract {
+		m.decoded = ""
+	}
 	in, err := g.side(names, server, t, Input, goName+"Input")
 	if err != nil {
 		return m, nil, err
@@ -461,6 +467,57 @@ func (g *generator) tool(names *scope, server string, t catalog.Tool, goName str
 		decls = append(decls, out.decls...)
 	}
 	return m, decls, nil
+}
+
+// decodedDigest is the digest of a tool's contract as a client computes it that
+// has decoded the schemas, whose numbers are float64 then, and has dropped
+// other members. It is empty where that cannot differ.
+func decodedDigest(t catalog.Tool) string {
+	if !bytes.Contains(t.Raw, []byte(`"execution"`)) && !longNumber(t.Raw) {
+		return ""
+	}
+	tool := map[string]any{"name": t.Name}
+	for name, raw := range map[string]json.RawMessage{"inputSchema": t.InputSchema, "outputSchema": t.OutputSchema} {
+		if len(raw) == 0 {
+			continue
+		}
+		var v any
+		if json.Unmarshal(raw, &v) != nil {
+			return ""
+		}
+		tool[name] = v
+	}
+	raw, err := json.Marshal(tool)
+	if err != nil {
+		return ""
+	}
+	decoded, err := catalog.ParseTool(raw)
+	if err != nil {
+		return ""
+	}
+	d, err := decoded.Digest()
+	if err != nil {
+		return ""
+	}
+	return d.Contract
+}
+
+// longNumber reports whether a text holds more digits in a row than every
+// float64 can tell apart.
+func longNumber(raw []byte) bool {
+	run := 0
+	for _, c := range raw {
+		switch {
+		case c >= '0' && c <= '9':
+			if run++; run > 15 {
+				return true
+			}
+		case c == '.':
+		default:
+			run = 0
+		}
+	}
+	return false
 }
 
 // reservedNames are the package-level identifiers that generated files need

@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"reflect"
 	"strconv"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,6 +39,10 @@ type Tool struct {
 	// Digest is the digest of the tool's contract when the code was generated:
 	// its name, its execution member and both schemas without annotations.
 	Digest string
+	// Decoded is the digest that a client computes which has decoded the tool
+	// and so no longer knows its execution member and its largest numbers.
+	// Empty where that makes no difference.
+	Decoded string
 	// Input and Output check arguments before they are sent and structured
 	// results when they arrive. Nil checks nothing.
 	Input, Output Validator
@@ -51,8 +57,14 @@ type Validator interface {
 // Client calls the tools of one server.
 type Client struct {
 	caller Caller
+	tools  []*Tool
 	params func(*mcp.CallToolParams)
 	loose  bool
+	log    *slog.Logger
+	told   sync.Map // Validator -> true, where the log has that it checks nothing
+
+	checking sync.Once
+	check    func(context.Context)
 }
 
 // Option changes how a [Client] calls.
@@ -66,9 +78,23 @@ func WithParams(f func(*mcp.CallToolParams)) Option { return func(c *Client) { c
 // their schemas.
 func WithoutValidation() Option { return func(c *Client) { c.loose = true } }
 
-// New returns a client that calls through caller.
-func New(caller Caller, opts ...Option) *Client {
-	c := &Client{caller: caller}
+// WithLogger logs, once for each tool, that a schema cannot be compiled and so
+// checks nothing.
+func WithLogger(log *slog.Logger) Option { return func(c *Client) { c.log = log } }
+
+// WithCheck compares the server's tools with those that the code was generated
+// from, once, before the first call. What to do about differences, or about a
+// list that cannot be had, is for report to say; the call goes on.
+func WithCheck(l Lister, report func([]Difference, error)) Option {
+	return func(c *Client) {
+		c.check = func(ctx context.Context) { report(c.Check(ctx, l)) }
+	}
+}
+
+// New returns a client that calls through caller. The tools are those that
+// [Client.Check] looks for.
+func New(caller Caller, tools []*Tool, opts ...Option) *Client {
+	c := &Client{caller: caller, tools: tools}
 	for _, o := range opts {
 		o(c)
 	}
@@ -78,14 +104,15 @@ func New(caller Caller, opts ...Option) *Client {
 // Call calls a tool that has no output schema. A result with IsError set comes
 // back as a [*ToolError] beside the result itself.
 func (c *Client) Call(ctx context.Context, t *Tool, in any) (*mcp.CallToolResult, error) {
+	if c.check != nil {
+		c.checking.Do(func() { c.check(ctx) })
+	}
 	args, err := rt.Marshal(in)
 	if err != nil {
 		return nil, &ArgumentError{t.Name, err}
 	}
-	if t.Input != nil && !c.loose {
-		if err := t.Input.ValidateJSON(args); err != nil {
-			return nil, &ArgumentError{t.Name, err}
-		}
+	if err := c.validate(t, "input", t.Input, args); err != nil {
+		return nil, &ArgumentError{t.Name, err}
 	}
 	params := &mcp.CallToolParams{Name: t.Name, Arguments: json.RawMessage(args)}
 	if c.params != nil {
@@ -105,6 +132,21 @@ func (c *Client) Call(ctx context.Context, t *Tool, in any) (*mcp.CallToolResult
 	return res, nil
 }
 
+// validate checks a JSON text where there is something to check it with.
+func (c *Client) validate(t *Tool, side string, v Validator, data []byte) error {
+	if v == nil || c.loose {
+		return nil
+	}
+	if c.log != nil {
+		if x, ok := v.(interface{ Compile() error }); ok && x.Compile() != nil {
+			if _, told := c.told.LoadOrStore(v, true); !told {
+				c.log.Warn("the schema cannot be compiled, so values are not checked", "tool", t.Name, "side", side, "err", x.Compile())
+			}
+		}
+	}
+	return v.ValidateJSON(data)
+}
+
 // Call calls a tool that has an output schema and decodes its structured
 // result. The whole result is returned too, also beside most errors.
 func Call[Out any](ctx context.Context, c *Client, t *Tool, in any) (Out, *mcp.CallToolResult, error) {
@@ -117,10 +159,8 @@ func Call[Out any](ctx context.Context, c *Client, t *Tool, in any) (Out, *mcp.C
 	if err != nil {
 		return out, res, &ResultError{t.Name, res, err}
 	}
-	if t.Output != nil && !c.loose {
-		if err := t.Output.ValidateJSON(raw); err != nil {
-			return out, res, &ResultError{t.Name, res, err}
-		}
+	if err := c.validate(t, "output", t.Output, raw); err != nil {
+		return out, res, &ResultError{t.Name, res, err}
 	}
 	if err := rt.Unmarshal(raw, &out); err != nil {
 		var zero Out

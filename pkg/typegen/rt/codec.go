@@ -408,36 +408,28 @@ func (b builder) slice(c *codec, t reflect.Type) {
 		if err := d.enter(); err != nil {
 			return err
 		}
-		out := reflect.MakeSlice(t, 0, 4)
-		zero := reflect.Zero(t.Elem())
-		n := 0
-		grown := reflect.New(t).Elem()
-		grown.Set(out)
-		for {
+		v.SetZero()
+		for n := 0; ; n++ {
 			ok, err := d.more(']', n == 0)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				break
+				if n == 0 {
+					v.Set(reflect.MakeSlice(t, 0, 0)) // empty is not nil
+				}
+				return nil
 			}
-			if n == grown.Cap() {
-				grown.Grow(1)
+			if n == v.Cap() {
+				v.Grow(1)
 			}
-			grown.SetLen(n + 1)
-			item := grown.Index(n)
-			item.Set(zero)
+			v.SetLen(n + 1)
+			item := v.Index(n)
+			item.SetZero()
 			if err := in.dec(d, item); err != nil {
 				return within(err, strconv.Itoa(n))
 			}
-			n++
 		}
-		if n == 0 {
-			v.Set(reflect.MakeSlice(t, 0, 0))
-			return nil
-		}
-		v.Set(grown)
-		return nil
 	}
 	c.enc = func(b []byte, v reflect.Value) ([]byte, error) {
 		b = append(b, '[')
@@ -545,10 +537,15 @@ func Marshal(v any) ([]byte, error) {
 	if !rv.IsValid() {
 		return []byte("null"), nil
 	}
-	c := codecOf(rv.Type())
 	// Encoding needs addressable values.
-	p := reflect.New(rv.Type()).Elem()
-	p.Set(rv)
+	p := rv
+	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		p = rv.Elem()
+	} else {
+		p = reflect.New(rv.Type()).Elem()
+		p.Set(rv)
+	}
+	c := codecOf(p.Type())
 	buf := buffers.Get().(*[]byte)
 	out, err := c.enc((*buf)[:0], p)
 	var res []byte

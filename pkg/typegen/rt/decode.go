@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -40,9 +41,20 @@ func Unmarshal(data []byte, v any) error {
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
 		return errors.New("rt: Unmarshal needs a pointer that is not nil")
 	}
-	d := decoder{data: data}
+	d := decoders.Get().(*decoder)
+	*d = decoder{data: data}
+	err := d.whole(codecOf(rv.Type().Elem()), rv.Elem())
+	d.data = nil
+	decoders.Put(d)
+	return err
+}
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+// whole decodes a text that is one value.
+func (d *decoder) whole(c *codec, v reflect.Value) error {
 	d.space()
-	if err := codecOf(rv.Type().Elem()).dec(&d, rv.Elem()); err != nil {
+	if err := c.dec(d, v); err != nil {
 		return err
 	}
 	d.space()
@@ -547,13 +559,5 @@ func unmarshalBasic(data []byte, v any) error {
 		return fmt.Errorf("rt: no basic type: %s", rv.Type())
 	}
 	d := decoder{data: data}
-	d.space()
-	if err := c.dec(&d, rv); err != nil {
-		return err
-	}
-	d.space()
-	if d.pos < len(data) {
-		return d.syntax()
-	}
-	return nil
+	return d.whole(c, rv)
 }

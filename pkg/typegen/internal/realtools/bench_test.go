@@ -12,6 +12,7 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/typegen/internal/realtools/explicit"
 	"github.com/mcpctl/mcpctl/pkg/typegen/internal/realtools/hand"
 	"github.com/mcpctl/mcpctl/pkg/typegen/internal/realtools/keep"
+	"github.com/mcpctl/mcpctl/pkg/typegen/rt"
 )
 
 var targets = map[string]map[string]func() any{
@@ -94,23 +95,37 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// BenchmarkRoundTrip decodes and encodes all ten through encoding/json, which
+// is what most programs do, and through package rt, which the bindings use.
 func BenchmarkRoundTrip(b *testing.B) {
+	for _, set := range []string{"hand", "explicit", "keep"} {
+		b.Run(set, func(b *testing.B) { run(b, set, json.Unmarshal, json.Marshal) })
+	}
+	for _, set := range []string{"explicit", "keep"} {
+		b.Run("rt/"+set, func(b *testing.B) { run(b, set, rt.Unmarshal, rt.Marshal) })
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	none := func(any) ([]byte, error) { return nil, nil }
+	for _, set := range []string{"hand", "explicit", "keep"} {
+		b.Run(set, func(b *testing.B) { run(b, set, json.Unmarshal, none) })
+	}
+}
+
+func run(b *testing.B, set string, decode func([]byte, any) error, encode func(any) ([]byte, error)) {
 	data := values(b)
 	tools := slices.Sorted(maps.Keys(data))
-	for _, set := range []string{"hand", "explicit", "keep"} {
-		b.Run(set, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				for _, tool := range tools {
-					v := targets[set][tool]()
-					if err := json.Unmarshal(data[tool], v); err != nil {
-						b.Fatal(err)
-					}
-					if _, err := json.Marshal(v); err != nil {
-						b.Fatal(err)
-					}
-				}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, tool := range tools {
+			v := targets[set][tool]()
+			if err := decode(data[tool], v); err != nil {
+				b.Fatal(err)
 			}
-		})
+			if _, err := encode(v); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }

@@ -20,7 +20,12 @@ type RealToolsClient struct {
 // NewRealToolsClient returns a client that calls through caller, for example an
 // *mcp.ClientSession.
 func NewRealToolsClient(caller bind.Caller, opts ...bind.Option) *RealToolsClient {
-	return &RealToolsClient{client: bind.New(caller, opts...)}
+	return &RealToolsClient{client: bind.New(caller, realToolsTools, opts...)}
+}
+
+// Check tells which tools a live server lacks or has changed since this code was generated.
+func (c *RealToolsClient) Check(ctx context.Context, lister bind.Lister) ([]bind.Difference, error) {
+	return c.client.Check(ctx, lister)
 }
 
 // AddTasks calls the tool "add-tasks".
@@ -260,7 +265,7 @@ type AddTasksOutput struct {
 }
 
 func (v AddTasksOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutput) UnmarshalJSON(data []byte) error {
@@ -285,7 +290,7 @@ type AddTasksOutputFailuresItem struct {
 }
 
 func (v AddTasksOutputFailuresItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutputFailuresItem) UnmarshalJSON(data []byte) error {
@@ -335,7 +340,7 @@ type AddTasksOutputTasksItem struct {
 }
 
 func (v AddTasksOutputTasksItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutputTasksItem) UnmarshalJSON(data []byte) error {
@@ -376,7 +381,7 @@ type AddTasksOutputTasksItemRecurring struct {
 }
 
 func (v AddTasksOutputTasksItemRecurring) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutputTasksItemRecurring) UnmarshalJSON(data []byte) error {
@@ -392,7 +397,7 @@ type AtlasListClustersInput struct {
 }
 
 func (v AtlasListClustersInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersInput) UnmarshalJSON(data []byte) error {
@@ -414,7 +419,7 @@ type AtlasListClustersOutput struct {
 }
 
 func (v AtlasListClustersOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutput) UnmarshalJSON(data []byte) error {
@@ -438,7 +443,7 @@ type AtlasListClustersOutputClustersItem struct {
 }
 
 func (v AtlasListClustersOutputClustersItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutputClustersItem) UnmarshalJSON(data []byte) error {
@@ -455,7 +460,7 @@ type AtlasListClustersOutputClustersItemClusterName struct {
 }
 
 func (v AtlasListClustersOutputClustersItemClusterName) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutputClustersItemClusterName) UnmarshalJSON(data []byte) error {
@@ -480,7 +485,7 @@ type AtlasListClustersOutputClustersItemInstanceType struct {
 }
 
 func (v AtlasListClustersOutputClustersItemInstanceType) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutputClustersItemInstanceType) UnmarshalJSON(data []byte) error {
@@ -542,7 +547,7 @@ type CreateFeatureFlagInput struct {
 }
 
 func (v CreateFeatureFlagInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInput) UnmarshalJSON(data []byte) error {
@@ -563,7 +568,7 @@ type CreateFeatureFlagInputRequest struct {
 }
 
 func (v CreateFeatureFlagInputRequest) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequest) UnmarshalJSON(data []byte) error {
@@ -593,7 +598,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBody struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBody) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBody) UnmarshalJSON(data []byte) error {
@@ -609,7 +614,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability) UnmarshalJSON(data []byte) error {
@@ -625,7 +630,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue) UnmarshalJSON(data []byte) error {
@@ -641,7 +646,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyDefaults struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyDefaults) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyDefaults) UnmarshalJSON(data []byte) error {
@@ -657,7 +662,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem struct
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem) UnmarshalJSON(data []byte) error {
@@ -673,7 +678,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings) UnmarshalJSON(data []byte) error {
@@ -711,7 +716,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem) UnmarshalJSON(data []byte) error {
@@ -809,7 +814,7 @@ type FindProjectsOutput struct {
 }
 
 func (v FindProjectsOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *FindProjectsOutput) UnmarshalJSON(data []byte) error {
@@ -854,7 +859,7 @@ type FindProjectsOutputProjectsItem struct {
 }
 
 func (v FindProjectsOutputProjectsItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *FindProjectsOutputProjectsItem) UnmarshalJSON(data []byte) error {
@@ -950,7 +955,7 @@ type KeyvaultSecretGetInput struct {
 }
 
 func (v KeyvaultSecretGetInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *KeyvaultSecretGetInput) UnmarshalJSON(data []byte) error {
@@ -1247,7 +1252,7 @@ type UpdateSubscriptionInput struct {
 }
 
 func (v UpdateSubscriptionInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *UpdateSubscriptionInput) UnmarshalJSON(data []byte) error {
@@ -1275,7 +1280,7 @@ type UpdateSubscriptionInputItemsItem struct {
 }
 
 func (v UpdateSubscriptionInputItemsItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *UpdateSubscriptionInputItemsItem) UnmarshalJSON(data []byte) error {
@@ -1315,7 +1320,7 @@ type ZephyrGetTestCaseLinksInput struct {
 }
 
 func (v ZephyrGetTestCaseLinksInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksInput) UnmarshalJSON(data []byte) error {
@@ -1343,7 +1348,7 @@ type ZephyrGetTestCaseLinksOutput struct {
 }
 
 func (v ZephyrGetTestCaseLinksOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksOutput) UnmarshalJSON(data []byte) error {
@@ -1373,7 +1378,7 @@ type ZephyrGetTestCaseLinksOutputIssuesItem struct {
 }
 
 func (v ZephyrGetTestCaseLinksOutputIssuesItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksOutputIssuesItem) UnmarshalJSON(data []byte) error {
@@ -1420,7 +1425,7 @@ type ZephyrGetTestCaseLinksOutputWebLinksItem struct {
 }
 
 func (v ZephyrGetTestCaseLinksOutputWebLinksItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksOutputWebLinksItem) UnmarshalJSON(data []byte) error {
@@ -1447,6 +1452,19 @@ func (v ZephyrGetTestCaseLinksOutputWebLinksItemType) Valid() bool {
 		return true
 	}
 	return false
+}
+
+var realToolsTools = []*bind.Tool{
+	addTasksTool,
+	atlasListClustersTool,
+	createFeatureFlagTool,
+	createOrUpdateFileTool,
+	findProjectsTool,
+	keyvaultSecretGetTool,
+	listIssuesTool,
+	tavilyCrawlTool,
+	updateSubscriptionTool,
+	zephyrGetTestCaseLinksTool,
 }
 
 var addTasksTool = &bind.Tool{

@@ -20,7 +20,12 @@ type RealToolsClient struct {
 // NewRealToolsClient returns a client that calls through caller, for example an
 // *mcp.ClientSession.
 func NewRealToolsClient(caller bind.Caller, opts ...bind.Option) *RealToolsClient {
-	return &RealToolsClient{client: bind.New(caller, opts...)}
+	return &RealToolsClient{client: bind.New(caller, realToolsTools, opts...)}
+}
+
+// Check tells which tools a live server lacks or has changed since this code was generated.
+func (c *RealToolsClient) Check(ctx context.Context, lister bind.Lister) ([]bind.Difference, error) {
+	return c.client.Check(ctx, lister)
 }
 
 // AddTasks calls the tool "add-tasks".
@@ -179,7 +184,7 @@ type AddTasksInput struct {
 }
 
 func (v AddTasksInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksInput) UnmarshalJSON(data []byte) error {
@@ -233,7 +238,7 @@ type AddTasksInputTasksItem struct {
 }
 
 func (v AddTasksInputTasksItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksInputTasksItem) UnmarshalJSON(data []byte) error {
@@ -282,7 +287,7 @@ type AddTasksOutput struct {
 }
 
 func (v AddTasksOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutput) UnmarshalJSON(data []byte) error {
@@ -307,7 +312,7 @@ type AddTasksOutputFailuresItem struct {
 }
 
 func (v AddTasksOutputFailuresItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutputFailuresItem) UnmarshalJSON(data []byte) error {
@@ -357,7 +362,7 @@ type AddTasksOutputTasksItem struct {
 }
 
 func (v AddTasksOutputTasksItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutputTasksItem) UnmarshalJSON(data []byte) error {
@@ -398,7 +403,7 @@ type AddTasksOutputTasksItemRecurring struct {
 }
 
 func (v AddTasksOutputTasksItemRecurring) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AddTasksOutputTasksItemRecurring) UnmarshalJSON(data []byte) error {
@@ -414,7 +419,7 @@ type AtlasListClustersInput struct {
 }
 
 func (v AtlasListClustersInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersInput) UnmarshalJSON(data []byte) error {
@@ -436,7 +441,7 @@ type AtlasListClustersOutput struct {
 }
 
 func (v AtlasListClustersOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutput) UnmarshalJSON(data []byte) error {
@@ -460,7 +465,7 @@ type AtlasListClustersOutputClustersItem struct {
 }
 
 func (v AtlasListClustersOutputClustersItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutputClustersItem) UnmarshalJSON(data []byte) error {
@@ -477,7 +482,7 @@ type AtlasListClustersOutputClustersItemClusterName struct {
 }
 
 func (v AtlasListClustersOutputClustersItemClusterName) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutputClustersItemClusterName) UnmarshalJSON(data []byte) error {
@@ -502,7 +507,7 @@ type AtlasListClustersOutputClustersItemInstanceType struct {
 }
 
 func (v AtlasListClustersOutputClustersItemInstanceType) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *AtlasListClustersOutputClustersItemInstanceType) UnmarshalJSON(data []byte) error {
@@ -564,7 +569,7 @@ type CreateFeatureFlagInput struct {
 }
 
 func (v CreateFeatureFlagInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInput) UnmarshalJSON(data []byte) error {
@@ -585,7 +590,7 @@ type CreateFeatureFlagInputRequest struct {
 }
 
 func (v CreateFeatureFlagInputRequest) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequest) UnmarshalJSON(data []byte) error {
@@ -615,7 +620,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBody struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBody) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBody) UnmarshalJSON(data []byte) error {
@@ -631,7 +636,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability) UnmarshalJSON(data []byte) error {
@@ -647,7 +652,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue) UnmarshalJSON(data []byte) error {
@@ -663,7 +668,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyDefaults struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyDefaults) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyDefaults) UnmarshalJSON(data []byte) error {
@@ -679,7 +684,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem struct
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem) UnmarshalJSON(data []byte) error {
@@ -695,7 +700,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings) UnmarshalJSON(data []byte) error {
@@ -733,7 +738,7 @@ type CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem struct {
 }
 
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem) UnmarshalJSON(data []byte) error {
@@ -767,7 +772,7 @@ type CreateOrUpdateFileInput struct {
 }
 
 func (v CreateOrUpdateFileInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *CreateOrUpdateFileInput) UnmarshalJSON(data []byte) error {
@@ -803,7 +808,7 @@ type FindProjectsInput struct {
 }
 
 func (v FindProjectsInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *FindProjectsInput) UnmarshalJSON(data []byte) error {
@@ -853,7 +858,7 @@ type FindProjectsOutput struct {
 }
 
 func (v FindProjectsOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *FindProjectsOutput) UnmarshalJSON(data []byte) error {
@@ -898,7 +903,7 @@ type FindProjectsOutputProjectsItem struct {
 }
 
 func (v FindProjectsOutputProjectsItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *FindProjectsOutputProjectsItem) UnmarshalJSON(data []byte) error {
@@ -994,7 +999,7 @@ type KeyvaultSecretGetInput struct {
 }
 
 func (v KeyvaultSecretGetInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *KeyvaultSecretGetInput) UnmarshalJSON(data []byte) error {
@@ -1080,7 +1085,7 @@ type ListIssuesInput struct {
 }
 
 func (v ListIssuesInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ListIssuesInput) UnmarshalJSON(data []byte) error {
@@ -1125,7 +1130,7 @@ type ListIssuesInputFieldFiltersItem struct {
 }
 
 func (v ListIssuesInputFieldFiltersItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ListIssuesInputFieldFiltersItem) UnmarshalJSON(data []byte) error {
@@ -1261,7 +1266,7 @@ type TavilyCrawlInput struct {
 }
 
 func (v TavilyCrawlInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *TavilyCrawlInput) UnmarshalJSON(data []byte) error {
@@ -1324,7 +1329,7 @@ type UpdateSubscriptionInput struct {
 }
 
 func (v UpdateSubscriptionInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *UpdateSubscriptionInput) UnmarshalJSON(data []byte) error {
@@ -1352,7 +1357,7 @@ type UpdateSubscriptionInputItemsItem struct {
 }
 
 func (v UpdateSubscriptionInputItemsItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *UpdateSubscriptionInputItemsItem) UnmarshalJSON(data []byte) error {
@@ -1392,7 +1397,7 @@ type ZephyrGetTestCaseLinksInput struct {
 }
 
 func (v ZephyrGetTestCaseLinksInput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksInput) UnmarshalJSON(data []byte) error {
@@ -1420,7 +1425,7 @@ type ZephyrGetTestCaseLinksOutput struct {
 }
 
 func (v ZephyrGetTestCaseLinksOutput) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksOutput) UnmarshalJSON(data []byte) error {
@@ -1450,7 +1455,7 @@ type ZephyrGetTestCaseLinksOutputIssuesItem struct {
 }
 
 func (v ZephyrGetTestCaseLinksOutputIssuesItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksOutputIssuesItem) UnmarshalJSON(data []byte) error {
@@ -1497,7 +1502,7 @@ type ZephyrGetTestCaseLinksOutputWebLinksItem struct {
 }
 
 func (v ZephyrGetTestCaseLinksOutputWebLinksItem) MarshalJSON() ([]byte, error) {
-	return rt.Marshal(v)
+	return rt.Marshal(&v)
 }
 
 func (v *ZephyrGetTestCaseLinksOutputWebLinksItem) UnmarshalJSON(data []byte) error {
@@ -1524,6 +1529,19 @@ func (v ZephyrGetTestCaseLinksOutputWebLinksItemType) Valid() bool {
 		return true
 	}
 	return false
+}
+
+var realToolsTools = []*bind.Tool{
+	addTasksTool,
+	atlasListClustersTool,
+	createFeatureFlagTool,
+	createOrUpdateFileTool,
+	findProjectsTool,
+	keyvaultSecretGetTool,
+	listIssuesTool,
+	tavilyCrawlTool,
+	updateSubscriptionTool,
+	zephyrGetTestCaseLinksTool,
 }
 
 var addTasksTool = &bind.Tool{
