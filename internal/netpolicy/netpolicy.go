@@ -130,7 +130,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, nil
 		}
 		// A short body is read so that the connection can be used again.
-		io.CopyN(io.Discard, resp.Body, 4<<10)
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 		resp.Body.Close()
 		if hop == MaxRedirects {
 			return nil, fmt.Errorf("%w: more than %d in a row", ErrRedirect, MaxRedirects)

@@ -81,6 +81,7 @@ func TestScripts(t *testing.T) {
 				"XDG_CONFIG_HOME": e.WorkDir + "/home/config",
 				"CI":              "",
 				"NO_PROXY":        "*",
+				"GORACE":          os.Getenv("GORACE"),
 			} {
 				e.Setenv(name, value)
 			}

@@ -73,9 +73,10 @@ func (s *Stream) Bold(text string) string { return s.style.NewStyle().Bold(true)
 // Faint returns text that stands back.
 func (s *Stream) Faint(text string) string { return s.style.NewStyle().Faint(true).Render(text) }
 
-// Red, Green and Yellow return coloured text, of the terminal's own palette.
-func (s *Stream) Red(text string) string    { return s.colored(text, "1") }
-func (s *Stream) Green(text string) string  { return s.colored(text, "2") }
+// Red returns red text, of the terminal's own palette.
+func (s *Stream) Red(text string) string { return s.colored(text, "1") }
+
+// Yellow returns yellow text, of the terminal's own palette.
 func (s *Stream) Yellow(text string) string { return s.colored(text, "3") }
 
 func (s *Stream) colored(text, color string) string {
@@ -147,7 +148,7 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 			select {
 			case <-done:
 				if shown {
-					io.WriteString(s, "\r\x1b[K")
+					_, _ = io.WriteString(s, "\r\x1b[K")
 					s.Flush()
 				}
 				return
@@ -157,7 +158,7 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 				shown = true
 				line := fmt.Sprintf("%c %s (%s)", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[frame%10], text, time.Since(start).Round(time.Second))
 				// One write, and no more than a line, or it would scroll.
-				io.WriteString(s, "\r"+ansi.Truncate(line, max(10, s.Width-1), "…")+"\x1b[K")
+				_, _ = io.WriteString(s, "\r"+ansi.Truncate(line, max(10, s.Width-1), "…")+"\x1b[K")
 				s.Flush()
 			}
 			timer.Reset(120 * time.Millisecond)
