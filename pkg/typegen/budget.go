@@ -14,7 +14,7 @@ type Budgets struct {
 	Nodes   int // subschemas of one schema; booleans are not counted
 	Depth   int // levels of subschemas; the root is 0
 	RawDeep int // levels of arrays and objects, whatever they mean
-	Decls   int // declarations that one schema may give
+	Work    int // schemas read and fields made for one schema, repetitions included
 }
 
 // DefaultBudgets are the budgets of the documentation.
@@ -24,7 +24,7 @@ var DefaultBudgets = Budgets{
 	Nodes:   10_000,
 	Depth:   128,
 	RawDeep: schemadoc.MaxDepth,
-	Decls:   20_000,
+	Work:    200_000,
 }
 
 func (b Budgets) withDefaults() Budgets {
@@ -37,7 +37,7 @@ func (b Budgets) withDefaults() Budgets {
 	d := DefaultBudgets
 	return Budgets{
 		or(b.Values, d.Values), or(b.Run, d.Run), or(b.Nodes, d.Nodes),
-		or(b.Depth, d.Depth), or(b.RawDeep, d.RawDeep), or(b.Decls, d.Decls),
+		or(b.Depth, d.Depth), or(b.RawDeep, d.RawDeep), or(b.Work, d.Work),
 	}
 }
 

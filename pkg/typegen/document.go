@@ -2,6 +2,7 @@ package typegen
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
@@ -34,10 +35,50 @@ func dialectOf(schema string) (dialect, bool) {
 // node is one schema at its place in a document.
 type node struct {
 	v       *schemadoc.Value
-	ptr     string // JSON pointer from the document's root
+	parent  *node
+	step    string // JSON pointer from the parent
+	key     uint64 // hash of the whole pointer: an order that no text decides
 	res     *resource
 	names   []string // what a type at this place is named after, below the root
 	tooDeep bool
+}
+
+// child makes the node of a value below n.
+func (n *node) child(v *schemadoc.Value, step string) *node {
+	return &node{v: v, parent: n, step: step, key: mix(n.key, step), res: n.res}
+}
+
+// mix hashes one more text into a key (FNV-1a).
+func mix(key uint64, s string) uint64 {
+	if key == 0 {
+		key = 14695981039346656037
+	}
+	for i := range len(s) {
+		key = (key ^ uint64(s[i])) * 1099511628211
+	}
+	return (key ^ '/') * 1099511628211
+}
+
+const (
+	maxStep    = 200  // runes of one step in a pointer of a message
+	maxPointer = 4000 // runes of a whole one
+)
+
+// pointer is the JSON pointer of n for messages. It is made only when asked
+// for, since names may be long and below one another.
+func (n *node) pointer() string {
+	var steps []string
+	size := 0
+	for ; n.parent != nil; n = n.parent {
+		s := clipText(n.step, maxStep)
+		if size += len(s); size > maxPointer {
+			steps = append(steps, "/…")
+			break
+		}
+		steps = append(steps, s)
+	}
+	slices.Reverse(steps)
+	return strings.Join(steps, "")
 }
 
 // resource is a part of a document with a URI of its own ($id).
@@ -98,13 +139,14 @@ func (d *document) index(n *node, depth int, b Budgets) bool {
 	d.identify(n)
 	if depth >= b.Depth && hasSubschema(n.v) {
 		n.tooDeep = true
-		if d.deep == nil || n.ptr < d.deep.ptr {
+		if d.deep == nil || n.key < d.deep.key {
 			d.deep = n
 		}
 		return true
 	}
 	for step, sub := range n.v.Subschemas() {
-		c := &node{v: sub, ptr: n.ptr + step.Pointer(), res: n.res, names: stepNames(n.names, step)}
+		c := n.child(sub, step.Pointer())
+		c.names = stepNames(n.names, step)
 		if !d.index(c, depth+1, b) {
 			return false
 		}
@@ -239,7 +281,8 @@ func (d *document) at(from *node, pointer string) (*node, refOutcome) {
 		return nil, refMissing
 	}
 	// A schema where no keyword holds one: legal as a target, if unusual.
-	n := &node{v: v, ptr: from.ptr + pointer, res: near.res, names: names}
+	n := from.child(v, pointer)
+	n.res, n.names = near.res, names
 	d.nodes[v] = n
 	d.index(n, 0, Budgets{Nodes: d.count + 1000, Depth: 64})
 	return n, refFound
@@ -320,6 +363,9 @@ func stepNames(names []string, s schemadoc.Step) []string {
 		add = "F" + itoa(s.Index)
 	default:
 		return names
+	}
+	if len(add) > maxIdent {
+		add = clipIdent(goName(add))
 	}
 	return append(names[:len(names):len(names)], add)
 }

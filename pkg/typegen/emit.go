@@ -499,7 +499,7 @@ func (e *emitter) literalDecl(d *decl) {
 
 // goString writes a string literal, raw where that is easier to read.
 func goString(s string) string {
-	if strings.ContainsRune(s, '"') && strconv.CanBackquote(s) {
+	if strings.ContainsRune(s, '"') && strconv.CanBackquote(s) && printable(s) {
 		return "`" + s + "`"
 	}
 	return strconv.Quote(s)

@@ -153,6 +153,7 @@ func (w *walker) collect(nodes []*node) *facts {
 
 func (c *collector) read(n *node) {
 	v := n.v
+	c.w.work++
 	if c.done[v] {
 		return
 	}

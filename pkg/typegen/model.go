@@ -73,7 +73,6 @@ const (
 type decl struct {
 	kind   declKind
 	name   string
-	raw    string // what the name was made of, for messages
 	doc    doc
 	codec  codecKind
 	fields []field // structDecl, tupleDecl, unionDecl

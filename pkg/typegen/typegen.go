@@ -139,7 +139,7 @@ const (
 	CodeBudgetValues  = "budget-values"   // a schema with too many JSON values
 	CodeBudgetRun     = "budget-run"      // the whole run has too many JSON values
 	CodeBudgetNodes   = "budget-nodes"    // a schema with too many subschemas
-	CodeBudgetOutput  = "budget-output"   // a schema whose types grow too large
+	CodeBudgetOutput  = "budget-output"   // a schema that combines into too many types
 	CodeDepth         = "depth"           // subschemas nested too deep
 	CodeUnresolvedRef = "unresolved-ref"  // a local reference without a target
 	CodeRefCycle      = "reference-cycle" // references and combinators in a circle
@@ -291,11 +291,12 @@ type generator struct {
 	seen   map[Diagnostic]bool
 
 	patterns map[string]*regexp.Regexp // compiled, nil where Go cannot
+	matched  int                       // bytes matched against patterns
 }
 
 // note records a diagnostic once.
 func (g *generator) note(d Diagnostic) {
-	d.Server, d.Tool, d.Pointer = clipText(d.Server, 120), clipText(d.Tool, 120), clipText(d.Pointer, 300)
+	d.Server, d.Tool = clipText(d.Server, 120), clipText(d.Tool, 120)
 	if g.seen == nil {
 		g.seen = map[Diagnostic]bool{}
 	}

@@ -275,11 +275,12 @@ func (w *walker) unify(parts []part, null bool, p place, e *entry) typed {
 		case x.kind&^kNumber == 0:
 			nums = append(nums, x)
 		case x.kind == kArray:
-			arrays = w.distinct(arrays, x)
+			arrays = append(arrays, x)
 		default:
-			objects = w.distinct(objects, x)
+			objects = append(objects, x)
 		}
 	}
+	arrays, objects = w.distinct(arrays), w.distinct(objects)
 	scalars := [][]part{bools, nums, strs}
 	count := len(arrays) + len(objects)
 	for _, s := range scalars {
@@ -311,7 +312,7 @@ func (w *walker) unify(parts []part, null bool, p place, e *entry) typed {
 		d.fields = append(d.fields, field{name: label, role: variantField, typ: presence(typed{t: t}, false), doc: docOf(x.nodes...)})
 	}
 	at := func(label string) place {
-		return place{name: d.name + label, raw: p.raw + "/" + label, of: "[" + d.name + "." + label + "]"}
+		return place{name: d.name + label, key: mix(p.key, "/"+label), of: "[" + d.name + "." + label + "]"}
 	}
 	for i, label := range objectLabels(objects) {
 		x := objects[i]
@@ -405,25 +406,28 @@ func (w *walker) scalar(parts []part, p place, e *entry) *goType {
 	return w.ofKind(k, &merged, p, e, false).t
 }
 
-// distinct adds an alternative unless its type is there already: the target of
+// distinct leaves out alternatives whose type is there already: the target of
 // the same reference, or one more object or array of which nothing is said.
-func (w *walker) distinct(have []part, x part) []part {
-	target := func(x part) *node {
+func (w *walker) distinct(parts []part) []part {
+	targets := map[*node]bool{}
+	free := false
+	return slices.DeleteFunc(parts, func(x part) bool {
+		if bare(x.f, x.kind) {
+			had := free
+			free = true
+			return had
+		}
 		if x.nodes == nil {
-			return nil
+			return false
 		}
-		if n := w.follow(x.nodes, new(place)); len(n) == 1 {
-			return n[0]
+		n := w.follow(x.nodes, new(place))
+		if len(n) != 1 {
+			return false
 		}
-		return nil
-	}
-	t := target(x)
-	for _, h := range have {
-		if t != nil && target(h) == t || bare(h.f, h.kind) && bare(x.f, x.kind) {
-			return have
-		}
-	}
-	return append(have, x)
+		had := targets[n[0]]
+		targets[n[0]] = true
+		return had
+	})
 }
 
 func bare(f *facts, k kindSet) bool {
@@ -469,27 +473,21 @@ func objectLabels(parts []part) []string {
 			out[i] = defName(x)
 		}
 	}
+	required, declared := map[string]int{}, map[string]int{}
+	for _, x := range parts {
+		for n := range x.f.required {
+			required[n]++
+		}
+		for n := range x.f.props {
+			declared[n]++
+		}
+	}
 	for i, x := range parts {
 		if out[i] != "" {
 			continue
 		}
-		var names []string
-		for n := range x.f.required {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		for _, n := range names {
-			alone := true
-			for j, y := range parts {
-				alone = alone && (i == j || !y.f.required[n])
-			}
-			if alone {
-				out[i] = exported(goName(n), "N")
-				break
-			}
-		}
-		if out[i] == "" {
-			out[i] = exported(goName(loneMember(parts, i)), "N")
+		if out[i] = exported(goName(lone(x.f.required, required)), "N"); out[i] == "" {
+			out[i] = exported(goName(lone(x.f.props, declared)), "N")
 		}
 		if out[i] == "" {
 			out[i] = "Object" + "X" + shortHash(contract(x))
@@ -498,18 +496,11 @@ func objectLabels(parts []part) []string {
 	return unique(out, parts)
 }
 
-// loneMember is the first member that only one alternative declares.
-func loneMember(parts []part, i int) string {
+// lone is the first of an alternative's members that no other one has.
+func lone[T any](members map[string]T, count map[string]int) string {
 	best := ""
-	for n := range parts[i].f.props {
-		if best != "" && n > best {
-			continue
-		}
-		alone := true
-		for j, y := range parts {
-			alone = alone && (i == j || y.f.props[n] == nil)
-		}
-		if alone {
+	for n := range members {
+		if count[n] == 1 && (best == "" || n < best) {
 			best = n
 		}
 	}
@@ -559,9 +550,11 @@ func discriminator(parts []part) string {
 	for _, k := range keys {
 		seen := map[string]bool{}
 		for _, x := range parts {
-			if c := constOf(x.f, k); c != "" {
-				seen[c] = true
+			c := constOf(x.f, k)
+			if c == "" || seen[c] {
+				break
 			}
+			seen[c] = true
 		}
 		if len(seen) == len(parts) {
 			return k

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
@@ -24,6 +25,7 @@ type walker struct {
 	merged  map[string]*entry
 	decls   []*decl
 	level   int // structural steps from the root to here
+	work    int // schemas read and fields made, which may be many times those that there are
 	err     *Error
 }
 
@@ -47,14 +49,14 @@ type typed struct {
 // place is where a type is needed: what a declaration made there is called.
 type place struct {
 	name string // proposed name
-	raw  string // what the last part of it was made of
+	key  uint64 // hash of where it is, for names that are taken
 	of   string // what it belongs to, for the comment
 	doc  doc
 }
 
 // part is the place of something inside of what is at p.
 func (p place) part(name, raw, what string) place {
-	c := place{name: p.name + name, raw: p.raw + raw}
+	c := place{name: p.name + name, key: mix(p.key, raw)}
 	if p.of != "" {
 		c.of = what + " " + p.of
 	}
@@ -104,9 +106,9 @@ func (g *generator) side(names *scope, server string, t catalog.Tool, side Side,
 	if n := w.doc.deep; n != nil {
 		reason := "subschemas nest deeper than " + itoa(g.budget.Depth) + " levels"
 		if !g.opts.Widen {
-			return tooled{}, w.errorAt(n.ptr, CodeDepth, reason)
+			return tooled{}, w.errorAt(n.pointer(), CodeDepth, reason)
 		}
-		g.note(w.diag(Warning, n.ptr, CodeDepth, "", reason+", so any value is taken from here on"))
+		g.note(w.diag(Warning, n.pointer(), CodeDepth, "", reason+", so any value is taken from here on"))
 	}
 	if w.doc.unknown != "" {
 		g.note(w.diag(Warning, "", CodeDialect, "$schema", "the dialect is not known, so the schema is read as 2020-12"))
@@ -127,15 +129,15 @@ func (w *walker) diag(s Severity, ptr, code, keyword, reason string) Diagnostic 
 }
 
 func (w *walker) warn(n *node, code, keyword, reason string) {
-	w.g.note(w.diag(Warning, n.ptr, code, keyword, reason))
+	w.g.note(w.diag(Warning, n.pointer(), code, keyword, reason))
 }
 
 func (w *walker) runtimeNote(n *node, keyword string) {
-	w.g.note(w.diag(Note, n.ptr, CodeRuntime, keyword, keyword+" is no part of the type and is checked at run time"))
+	w.g.note(w.diag(Note, n.pointer(), CodeRuntime, keyword, keyword+" is no part of the type and is checked at run time"))
 }
 
 func (w *walker) errorAt(ptr, code, reason string) *Error {
-	return &Error{Code: code, Server: clipText(w.server, 120), Tool: clipText(w.tool, 120), Side: w.side, Pointer: clipText(ptr, 300), Reason: reason}
+	return &Error{Code: code, Server: clipText(w.server, 120), Tool: clipText(w.tool, 120), Side: w.side, Pointer: ptr, Reason: reason}
 }
 
 // fail ends the run, or widens where the options say so.
@@ -145,7 +147,7 @@ func (w *walker) fail(n *node, code, keyword, reason string) {
 		return
 	}
 	if w.err == nil {
-		w.err = w.errorAt(n.ptr, code, reason)
+		w.err = w.errorAt(n.pointer(), code, reason)
 	}
 }
 
@@ -189,11 +191,12 @@ func (w *walker) sub(n *node, v *schemadoc.Value, keyword, name string) *node {
 		return s
 	}
 	// The index ends at what is too deep; this is only ever a place below.
-	ptr := n.ptr + "/" + schemadoc.EscapePointer(keyword)
+	step := "/" + schemadoc.EscapePointer(keyword)
 	if name != "" {
-		ptr += "/" + schemadoc.EscapePointer(name)
+		step += "/" + schemadoc.EscapePointer(name)
 	}
-	s := &node{v: v, ptr: ptr, res: n.res, names: n.names, tooDeep: v.Is(schemadoc.Object)}
+	s := n.child(v, step)
+	s.names, s.tooDeep = n.names, v.Is(schemadoc.Object)
 	w.doc.nodes[v] = s
 	return s
 }
@@ -235,26 +238,33 @@ func (w *walker) declare(kind declKind, p place) *decl {
 	name := clipIdent(p.name)
 	if !w.names.take(name) {
 		was := name
-		name += "X" + shortHash(w.root+"\x00"+p.name+"\x00"+p.raw)
+		name += "X" + shortHash(w.root+" "+p.name+" "+strconv.FormatUint(p.key, 36))
 		for !w.names.take(name) {
 			name += "X"
 		}
 		w.g.note(w.diag(Warning, "", CodeCollision, "", "the Go name "+was+" is taken, so a type is named "+name))
 	}
-	d := &decl{kind: kind, name: name, raw: p.raw, doc: p.doc}
+	d := &decl{kind: kind, name: name, doc: p.doc}
 	if p.of != "" && d.doc.lead == "" {
 		d.doc.lead = "is the type of " + p.of + "."
 	}
 	w.decls = append(w.decls, d)
-	if len(w.decls) == w.g.budget.Decls {
-		w.g.note(w.diag(Warning, "", CodeBudgetOutput, "", "the schema gives more than "+thousands(w.g.budget.Decls)+" types, so any value is taken in the rest"))
-	}
 	return d
+}
+
+// tired reports whether the budget of work is used up. Schemas that combine
+// others in ever new ways can ask for exponentially many types.
+func (w *walker) tired() bool {
+	if w.work <= w.g.budget.Work {
+		return false
+	}
+	w.g.note(w.diag(Warning, "", CodeBudgetOutput, "", "the schema combines into more than "+thousands(w.g.budget.Work)+" schemas and members, so any value is taken in the rest"))
+	return true
 }
 
 // typeOf decides on the type of what nodes say together.
 func (w *walker) typeOf(nodes []*node, p place) typed {
-	if w.err != nil || len(w.decls) >= w.g.budget.Decls {
+	if w.err != nil || w.tired() {
 		return typed{t: &goType{kind: anyType}}
 	}
 	nodes = w.follow(nodes, &p)
@@ -289,7 +299,7 @@ func (w *walker) typeOf(nodes []*node, p place) typed {
 func (w *walker) follow(nodes []*node, p *place) []*node {
 	if len(nodes) > 1 {
 		nodes = slices.Clone(nodes)
-		slices.SortFunc(nodes, func(a, b *node) int { return strings.Compare(a.ptr, b.ptr) })
+		slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.key, b.key) })
 		nodes = slices.CompactFunc(nodes, func(a, b *node) bool { return a.v == b.v })
 		nodes = slices.DeleteFunc(nodes, func(n *node) bool { return trivial(n.v) })
 	}
@@ -319,7 +329,7 @@ func (w *walker) follow(nodes []*node, p *place) []*node {
 			return nil
 		}
 		own := docOf(t)
-		*p = place{name: w.placeName(t), raw: t.ptr, doc: own}
+		*p = place{name: w.placeName(t), key: t.key, doc: own}
 		nodes = []*node{t}
 	}
 	return nodes
@@ -383,8 +393,8 @@ func (w *walker) entry(nodes []*node) (e *entry, fresh bool) {
 	}
 	var b strings.Builder
 	for _, n := range nodes {
-		b.WriteString(n.ptr)
-		b.WriteByte(0)
+		b.WriteString(strconv.FormatUint(n.key, 36))
+		b.WriteByte(' ')
 	}
 	if e = w.merged[b.String()]; e != nil {
 		return e, false
@@ -530,7 +540,7 @@ func (w *walker) array(f *facts, p place, e *entry) typed {
 				}
 			}
 			name := "F" + itoa(i)
-			r := w.typeOf(nodes, place{name: d.name + name, raw: p.raw + "/" + itoa(i), of: "[" + d.name + "." + name + "]"})
+			r := w.typeOf(nodes, place{name: d.name + name, key: mix(p.key, "/"+itoa(i)), of: "[" + d.name + "." + name + "]"})
 			need := i < f.minItems
 			d.fields = append(d.fields, field{
 				name: name, json: itoa(i), typ: presence(r, need), required: need, omitzero: !need, index: i,
@@ -544,7 +554,7 @@ func (w *walker) array(f *facts, p place, e *entry) typed {
 		if !closed {
 			elem := typed{t: &goType{kind: anyType}}
 			if len(rest) > 0 {
-				elem = w.typeOf(rest, place{name: d.name + "Item", raw: p.raw + "/items", of: "the items of [" + d.name + ".Rest]"})
+				elem = w.typeOf(rest, place{name: d.name + "Item", key: mix(p.key, "/items"), of: "the items of [" + d.name + ".Rest]"})
 			}
 			d.fields = append(d.fields, field{name: "Rest", role: restField, typ: &goType{kind: sliceType, elem: presence(elem, true)}})
 		}
@@ -593,9 +603,10 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 			names = append(names, n)
 		}
 	}
+	w.work += len(names)
 	slices.Sort(names)
 	fields := newScope(reservedFields...).assign(names, "", "N", "Field", "Member", func(raw, got string) {
-		w.g.note(w.diag(Warning, f.nodes[0].ptr, CodeCollision, "properties",
+		w.g.note(w.diag(Warning, f.nodes[0].pointer(), CodeCollision, "properties",
 			"the Go name of the member "+quoteText(raw)+" is taken, so its field is "+got))
 	})
 	exact := false
@@ -611,7 +622,7 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 		need := f.required[n]
 		var r typed
 		var nodes []*node
-		at := place{name: d.name + fields[n], raw: p.raw + "/" + n, of: "[" + d.name + "." + fields[n] + "]"}
+		at := place{name: d.name + fields[n], key: mix(p.key, "/"+n), of: "[" + d.name + "." + fields[n] + "]"}
 		if pr := f.props[n]; pr != nil {
 			nodes = pr.nodes
 			r = w.inside(func() typed { return w.typeOf(nodes, at) })
@@ -704,7 +715,7 @@ func (w *walker) patternFields(f *facts, d *decl, p place, scope *scope) {
 			scope.take(name)
 		}
 		elem := w.inside(func() typed {
-			return w.typeOf(pt.nodes, place{name: d.name + name + "Value", raw: p.raw + "/" + pt.re, of: "the values of [" + d.name + "." + name + "]"})
+			return w.typeOf(pt.nodes, place{name: d.name + name + "Value", key: mix(p.key, "/"+pt.re), of: "the values of [" + d.name + "." + name + "]"})
 		})
 		d.fields = append(d.fields, field{
 			name: name, role: patternField, pattern: re.String(), typ: &goType{kind: mapType, elem: presence(elem, true)}, doc: docOf(pt.nodes...),
