@@ -59,6 +59,17 @@ func mix(key uint64, s string) uint64 {
 	return (key ^ '/') * 1099511628211
 }
 
+// definition is the name of the definition that n is, or "".
+func (n *node) definition() string {
+	for _, p := range []string{"/$defs/", "/definitions/"} {
+		if name, ok := strings.CutPrefix(n.step, p); ok && !strings.Contains(name, "/") {
+			s, _ := unescapePointer(name)
+			return s
+		}
+	}
+	return ""
+}
+
 const (
 	maxStep    = 200  // runes of one step in a pointer of a message
 	maxPointer = 4000 // runes of a whole one

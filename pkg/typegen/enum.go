@@ -108,7 +108,7 @@ func (w *walker) named(base *goType, values []*schemadoc.Value, p place, e *entr
 			lits[texts[i]] = goLiteral(base, v.Text)
 		}
 	}
-	names := w.names.assign(texts, d.name, "", "Empty", "", func(raw, got string) {
+	names := w.names.assign(texts, d.name, "", "Value", "", func(raw, got string) {
 		w.g.note(w.diag(Warning, "", CodeCollision, "enum", "the Go name of a value of "+d.name+" is taken, so its constant is "+got))
 	})
 	for _, t := range texts {
@@ -166,7 +166,7 @@ func (w *walker) literals(values []*schemadoc.Value, p place, e *entry) *goType 
 		}
 		lits[texts[i]] = lit
 	}
-	names := w.names.assign(texts, d.name, "", "Empty", "", func(string, string) {})
+	names := w.names.assign(texts, d.name, "", "Value", "", func(string, string) {})
 	for _, t := range texts {
 		d.values = append(d.values, enumValue{names[t], lits[t]})
 	}

@@ -253,11 +253,15 @@ func (s *scope) assign(texts []string, prefix, digitPrefix, empty, reserved stri
 		if prefix == "" {
 			name = exported(name, digitPrefix)
 		}
-		if name == "" {
+		nothing := name == ""
+		switch {
+		case t == "":
+			name, nothing = "Empty", false
+		case nothing:
 			name = empty
 		}
 		name = clipIdent(prefix + name)
-		if name == prefix+plain || !s.take(name) {
+		if nothing || name == prefix+plain || !s.take(name) {
 			name += "X" + shortHash(t)
 			for !s.take(name) {
 				name += "X"

@@ -329,6 +329,9 @@ func (w *walker) follow(nodes []*node, p *place) []*node {
 			return nil
 		}
 		own := docOf(t)
+		if def := t.definition(); def != "" {
+			own.lead = "is the definition " + quoteText(def) + "."
+		}
 		*p = place{name: w.placeName(t), key: t.key, doc: own}
 		nodes = []*node{t}
 	}
