@@ -150,8 +150,15 @@ func (e *Error) collect(v *jsonschema.ValidationError) {
 		at.WriteString("/" + schemadoc.EscapePointer(clip(tok)))
 	}
 	keyword := ""
-	if path := v.ErrorKind.KeywordPath(); len(path) > 0 {
-		keyword = path[0]
+	switch v.ErrorKind.(type) {
+	case *kind.Not:
+		keyword = "not"
+	case *kind.Dependency:
+		keyword = "dependencies"
+	default:
+		if path := v.ErrorKind.KeywordPath(); len(path) > 0 {
+			keyword = path[0]
+		}
 	}
 	p := Problem{at.String(), keyword, reason}
 	if !slices.Contains(e.Problems, p) {
@@ -164,7 +171,7 @@ func (e *Error) collect(v *jsonschema.ValidationError) {
 func reasonOf(k jsonschema.ErrorKind) (string, bool) {
 	switch k := k.(type) {
 	case *kind.Type:
-		return "want " + strings.Join(k.Want, " or ") + ", have " + k.Got, true
+		return "want " + strings.Join(slices.Sorted(slices.Values(k.Want)), " or ") + ", have " + k.Got, true
 	case *kind.Required:
 		return "missing " + names(k.Missing), true
 	case *kind.AdditionalProperties:
