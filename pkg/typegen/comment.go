@@ -15,22 +15,22 @@ func (d doc) empty() bool {
 	return d.lead == "" && d.text == "" && len(d.extra) == 0 && !d.deprecated
 }
 
-// comment writes a doc comment. The texts in it are a server's: control
-// characters go, lines are wrapped, length is bounded, and no line can be
-// taken for a directive, a build constraint or a heading, since every line
-// begins with "// " and a character that none of these begins with.
-func (e *emitter) comment(indent string, d doc) {
-	first := true
+// comment is a doc comment, "" where there is nothing to say. The texts in it
+// are a server's: control characters go, lines are wrapped, length is bounded,
+// and no line can be taken for a directive, a build constraint or a heading,
+// since every line begins with "// " and a character that none of these begins
+// with.
+func comment(d doc) string {
+	var lines []string
 	para := func(s string) {
 		if s == "" {
 			return
 		}
-		if !first {
-			e.p(indent, "//\n")
+		if len(lines) > 0 {
+			lines = append(lines, "//")
 		}
-		first = false
 		for _, line := range wrap(s, commentWidth) {
-			e.p(indent, "// ", line, "\n")
+			lines = append(lines, "// "+line)
 		}
 	}
 	if d.lead != "" {
@@ -45,6 +45,7 @@ func (e *emitter) comment(indent string, d doc) {
 	if d.deprecated {
 		para("Deprecated: the server marks this as deprecated.")
 	}
+	return strings.Join(lines, "\n")
 }
 
 // paragraphs cuts a server's text into clean paragraphs of bounded length.

@@ -31,6 +31,9 @@ func goldenDocs(t *testing.T, path, made string) {
 
 var codecMethods = regexp.MustCompile(`(?m)^func \(v \*?\w+\) (?:Marshal|Unmarshal)JSON\(.*\n.*\n}\n\n?`)
 
+// fileHead is what stands before the declarations.
+var fileHead = regexp.MustCompile(`(?s)^.*?\npackage sample\n+(import "[^"]*"\n|import \(.*?\n\)\n)?`)
+
 // declarations are the types of one case as Go source, without the methods
 // that all types with a codec have.
 func declarations(t *testing.T, c goldenCase, mode string) string {
@@ -46,11 +49,13 @@ func declarations(t *testing.T, c goldenCase, mode string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &emitter{uses: map[string]bool{}, opts: o}
-	for _, d := range p.decls {
-		e.decl(d)
+	p.clients = nil
+	source, err := emit(p, o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return strings.TrimSpace(codecMethods.ReplaceAllString(e.b.String(), "")) + "\n"
+	body := codecMethods.ReplaceAllString(fileHead.ReplaceAllString(string(source), ""), "")
+	return strings.TrimSpace(body) + "\n"
 }
 
 // TestDocs keeps docs/typegen.md showing what the generator does.

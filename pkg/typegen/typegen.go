@@ -249,15 +249,23 @@ func Generate(c catalog.Catalog, o Options) (Result, error) {
 			if err != nil {
 				return Result{}, err
 			}
+			source, err := emit(p, o)
+			if err != nil {
+				return Result{}, err
+			}
 			name := folders[s.Name]
-			res.Files = append(res.Files, File{Name: name + "/" + name + ".go", Package: name, Server: s.Name, Content: emit(p, o)})
+			res.Files = append(res.Files, File{Name: name + "/" + name + ".go", Package: name, Server: s.Name, Content: source})
 		}
 	} else {
 		p, err := g.pkg(o.Package, servers, o.Prefix || len(servers) > 1)
 		if err != nil {
 			return Result{}, err
 		}
-		res.Files = []File{{Name: o.Package + ".go", Package: o.Package, Content: emit(p, o)}}
+		source, err := emit(p, o)
+		if err != nil {
+			return Result{}, err
+		}
+		res.Files = []File{{Name: o.Package + ".go", Package: o.Package, Content: source}}
 	}
 	res.Modules = []string{moduleSelf, moduleSDK}
 	res.Diagnostics = g.sorted()
