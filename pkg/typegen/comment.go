@@ -34,7 +34,7 @@ func comment(d doc) string {
 		}
 	}
 	if d.lead != "" {
-		para(clipText(d.lead, 400))
+		para(straight(clipText(d.lead, 400)))
 	}
 	for _, s := range paragraphs(d.text) {
 		para(s)
@@ -126,10 +126,7 @@ func safeLine(s string) string {
 		return r
 	}, s)
 	s = strings.Join(strings.Fields(s), " ")
-	// gofmt turns these pairs into typographic quotes.
-	for strings.Contains(s, "''") || strings.Contains(s, "``") {
-		s = strings.ReplaceAll(strings.ReplaceAll(s, "''", "\""), "``", "\"")
-	}
+	s = straight(s)
 	// "# " would be a heading, "Deprecated:" would mark what the server does
 	// not, "go:", "+build", "line " and "nolint" would be read by tools.
 	for {
@@ -145,6 +142,14 @@ func safeLine(s string) string {
 		if strings.HasPrefix(low, p) {
 			return "“" + s + "”"
 		}
+	}
+	return s
+}
+
+// straight replaces the pairs that gofmt would turn into typographic quotes.
+func straight(s string) string {
+	for strings.Contains(s, "''") || strings.Contains(s, "``") {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "''", "\""), "``", "\"")
 	}
 	return s
 }

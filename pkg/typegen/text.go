@@ -16,6 +16,9 @@ func pad3(n int) string {
 // clipText makes a server's text fit for a message: no control characters, no
 // characters that change the direction or shape of text, and a bounded length.
 func clipText(s string, most int) string {
+	if cut := 4 * (most + 1); len(s) > cut {
+		s = strings.ToValidUTF8(s[:cut], "") // no need to look at the rest
+	}
 	clean := true
 	for _, r := range s {
 		if unsafeRune(r) {

@@ -22,7 +22,7 @@ func (w *walker) union(f *facts, p place, e *entry, root bool) (typed, bool) {
 		return typed{}, false
 	}
 	for i := range f.unions {
-		x := expander{w: w, seen: map[*schemadoc.Value]bool{}}
+		x := expander{w: w, seen: map[*schemadoc.Value]bool{}, done: map[*schemadoc.Value]bool{}}
 		x.group(f, f.unions[i])
 		if w.err != nil {
 			return typed{t: &goType{kind: anyType}}, true
@@ -45,7 +45,8 @@ func (w *walker) union(f *facts, p place, e *entry, root bool) (typed, bool) {
 // expander takes alternatives apart into parts of one kind each.
 type expander struct {
 	w     *walker
-	seen  map[*schemadoc.Value]bool
+	seen  map[*schemadoc.Value]bool // being expanded
+	done  map[*schemadoc.Value]bool // expanded already; alternatives often meet again
 	parts []part
 	null  bool
 	any   bool // some alternative takes values of any kind
@@ -63,6 +64,18 @@ func (x *expander) group(base *facts, g unionGroup) {
 	x.seen[own] = true
 	defer delete(x.seen, own)
 	for _, b := range g.branches {
+		if x.w.tired() {
+			x.any = true
+			return
+		}
+		if !base.says0() {
+			if target := x.w.follow([]*node{b}, new(place)); len(target) == 1 {
+				if x.done[target[0].v] {
+					continue
+				}
+				x.done[target[0].v] = true
+			}
+		}
 		own := x.w.collect([]*node{b})
 		// A type that the alternative names anyway adds nothing to it.
 		if !base.says0() || base.onlyTyped() && own.typed && own.kinds&^base.kinds == 0 {
@@ -90,11 +103,12 @@ func (x *expander) add(f *facts, nodes []*node) {
 	}
 	if len(f.unions) > 0 && !f.describesObject() {
 		for _, g := range f.unions {
-			sub := expander{w: x.w, seen: x.seen}
+			sub := expander{w: x.w, seen: x.seen, done: maps.Clone(x.done)}
 			sub.group(f, g)
 			if sub.any {
 				continue
 			}
+			x.done = sub.done
 			x.parts = append(x.parts, sub.parts...)
 			x.null = x.null || sub.null
 			return
@@ -208,7 +222,7 @@ func (w *walker) severalKinds(kinds kindSet, f *facts, p place, e *entry) typed 
 
 // alternatives is the type of a member that only branches declare.
 func (w *walker) alternatives(alts [][]*node, p place) typed {
-	x := expander{w: w, seen: map[*schemadoc.Value]bool{}}
+	x := expander{w: w, seen: map[*schemadoc.Value]bool{}, done: map[*schemadoc.Value]bool{}}
 	for _, a := range alts {
 		x.add(w.collect(a), a)
 		if x.any || w.err != nil {

@@ -225,6 +225,12 @@ func (w *walker) rootDecl(d doc) *decl {
 	case res.t.kind == anyType:
 		r = w.rawRoot(p.doc)
 	default:
+		if res.t.kind == namedType && res.t.decl.name == w.root {
+			// Null beside it makes the root a wrapper, which needs the name.
+			res.t.decl.name = w.names.fresh(w.root + "Value")
+			res.t.decl.doc = doc{lead: "is the value of [" + w.root + "]."}
+			w.names.used[w.root] = false
+		}
 		r = w.declare(definedDecl, p)
 		r.base = presence(res, true)
 	}

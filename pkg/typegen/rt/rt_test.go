@@ -123,8 +123,10 @@ func TestRoundTrip(t *testing.T) {
 		err  string // part of the error of decoding
 	}{
 		{name: "open, least", v: new(open), in: `{"name":"","born":null,"must":[],"dict":{}}`},
-		{name: "open, most", v: new(open), in: `{"name":"a\u0000\"\\\n","nick":"","born":0,"died":null,"tags":[],"must":[1],"dict":{"a":0.5},"any":null,"number":1e400,"a,b":true,"-":false,"color":"green","zz":[1, {"a": 12345678901234567890}]}`,
-			out: `{"name":"a\u0000\"\\\n","nick":"","born":0,"died":null,"tags":[],"must":[1],"dict":{"a":0.5},"any":null,"number":1e400,"a,b":true,"-":false,"color":"green","zz":[1, {"a": 12345678901234567890}]}`},
+		{
+			name: "open, most", v: new(open), in: `{"name":"a\u0000\"\\\n","nick":"","born":0,"died":null,"tags":[],"must":[1],"dict":{"a":0.5},"any":null,"number":1e400,"a,b":true,"-":false,"color":"green","zz":[1, {"a": 12345678901234567890}]}`,
+			out: `{"name":"a\u0000\"\\\n","nick":"","born":0,"died":null,"tags":[],"must":[1],"dict":{"a":0.5},"any":null,"number":1e400,"a,b":true,"-":false,"color":"green","zz":[1, {"a": 12345678901234567890}]}`,
+		},
 		{name: "names match exactly", v: new(open), in: `{"name":"","born":null,"must":[],"dict":{},"NAME":1,"Born":"x"}`, out: `{"name":"","born":null,"must":[],"dict":{},"Born":"x","NAME":1}`},
 		{name: "escaped names", v: new(open), in: `{"n\u0061me":"x","born":1,"must":[],"dict":{}}`, out: `{"name":"x","born":1,"must":[],"dict":{}}`},
 		{name: "missing", v: new(open), in: `{"name":"","must":[],"dict":{}}`, err: `the member "born" is missing`},
