@@ -34,6 +34,6 @@ func TestRealTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, filepath.Join("internal/realtools", pkg, "tools.go"), res.Files[0].Content)
+		golden(t, filepath.Join("testdata/realtools", pkg, "tools.go"), res.Files[0].Content)
 	}
 }

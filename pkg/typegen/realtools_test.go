@@ -1,6 +1,6 @@
-// Package realtools compares generated types of ten real tools with
-// hand-written ones.
-package realtools
+// This file compares generated types of ten real tools with hand-written ones.
+
+package typegen_test
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mcpctl/mcpctl/pkg/typegen/internal/realtools/explicit"
-	"github.com/mcpctl/mcpctl/pkg/typegen/internal/realtools/hand"
-	"github.com/mcpctl/mcpctl/pkg/typegen/internal/realtools/keep"
+	"github.com/mcpctl/mcpctl/pkg/typegen/testdata/realtools/explicit"
+	"github.com/mcpctl/mcpctl/pkg/typegen/testdata/realtools/hand"
+	"github.com/mcpctl/mcpctl/pkg/typegen/testdata/realtools/keep"
 	"github.com/mcpctl/mcpctl/pkg/typegen/rt"
 )
 
@@ -56,7 +56,7 @@ var targets = map[string]map[string]func() any{
 
 func values(t testing.TB) map[string]json.RawMessage {
 	t.Helper()
-	b, err := os.ReadFile("../../../../testdata/typegen/real/values.json")
+	b, err := os.ReadFile("../../testdata/typegen/real/values.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func values(t testing.TB) map[string]json.RawMessage {
 
 // TestRoundTrip holds that the values come back whole from each set of types,
 // so that the benchmark compares like with like.
-func TestRoundTrip(t *testing.T) {
+func TestRealRoundTrip(t *testing.T) {
 	for set, types := range targets {
 		for tool, data := range values(t) {
 			v := types[tool]()
