@@ -33,19 +33,6 @@ type goType struct {
 	decl *decl
 }
 
-func (t *goType) same(u *goType) bool {
-	if t == u {
-		return true
-	}
-	if t == nil || u == nil || t.kind != u.kind || t.decl != u.decl {
-		return false
-	}
-	if t.elem == nil && u.elem == nil {
-		return true
-	}
-	return t.elem.same(u.elem)
-}
-
 // declKind is what a [decl] declares.
 type declKind uint8
 
