@@ -162,3 +162,54 @@ func BenchmarkGenerateLargest(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkGenerateAll is every schema of every capture.
+func BenchmarkGenerateAll(b *testing.B) {
+	var all []catalog.Catalog
+	schemas := 0
+	for _, path := range captures(b) {
+		c := readCatalog(b, path)
+		all = append(all, c)
+		for _, s := range c.Servers {
+			for _, t := range s.Tools {
+				schemas++
+				if len(t.OutputSchema) > 0 {
+					schemas++
+				}
+			}
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, c := range all {
+			if _, err := Generate(c, Options{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*schemas), "µs/schema")
+}
+
+// BenchmarkGenerateSize shows how time grows with the nodes of one schema.
+func BenchmarkGenerateSize(b *testing.B) {
+	for _, n := range []int{100, 300, 1000, 3000, 9000} {
+		b.Run(itoa(n), func(b *testing.B) {
+			var s strings.Builder
+			s.WriteString(`{"type":"object","properties":{`)
+			for i := range n / 3 {
+				if i > 0 {
+					s.WriteByte(',')
+				}
+				s.WriteString(`"m` + itoa(i) + `":{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":["x","y"]}}}`)
+			}
+			s.WriteString(`}}`)
+			c := oneTool(b, s.String(), "")
+			for b.Loop() {
+				if _, err := Generate(c, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/node")
+		})
+	}
+}

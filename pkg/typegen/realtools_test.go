@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpctl/mcpctl/pkg/typegen/rt"
 	"github.com/mcpctl/mcpctl/pkg/typegen/testdata/realtools/explicit"
 	"github.com/mcpctl/mcpctl/pkg/typegen/testdata/realtools/hand"
 	"github.com/mcpctl/mcpctl/pkg/typegen/testdata/realtools/keep"
-	"github.com/mcpctl/mcpctl/pkg/typegen/rt"
 )
 
 var targets = map[string]map[string]func() any{
