@@ -49,7 +49,7 @@ var rooms = []room{
 	{path: "cmd/mcpctl/internal/view", may: []string{"pkg/...", "internal/..."}},
 
 	// The libraries.
-	{path: "pkg/catalog", may: []string{"internal/schemadoc"}, only: nothingElse},
+	{path: "pkg/catalog", may: []string{"internal/schemadoc", "internal/subschema"}, only: nothingElse},
 	{path: "pkg/client", may: []string{"pkg/catalog", "internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
 	{path: "pkg/server", may: []string{"internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
 	{path: "pkg/typegen", may: []string{"pkg/catalog", "pkg/typegen/internal/...", "internal/..."}, only: nothingElse},
@@ -63,6 +63,7 @@ var rooms = []room{
 
 	// The ground.
 	{path: "internal/schemadoc", only: nothingElse},
+	{path: "internal/subschema", may: []string{"internal/schemadoc"}, only: nothingElse},
 	{path: "internal/redact", only: nothingElse},
 	{path: "internal/atomicfile", only: []string{"golang.org/x/sys/..."}},
 	{path: "internal/netpolicy", may: []string{"internal/..."}, only: []string{"golang.org/x/..."}},
