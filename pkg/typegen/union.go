@@ -514,7 +514,8 @@ func objectLabels(parts []part) []string {
 func lone[T any](members map[string]T, count map[string]int) string {
 	best := ""
 	for n := range members {
-		if count[n] == 1 && (best == "" || n < best) {
+		// A member without a name cannot give one.
+		if n != "" && count[n] == 1 && (best == "" || n < best) {
 			best = n
 		}
 	}
