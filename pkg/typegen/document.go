@@ -109,6 +109,7 @@ type document struct {
 	resources map[string]*resource
 	all       []*resource
 	unknown   string // a $schema that is not known
+	draft04   bool   // $id is spelled id
 	deep      *node  // the first place that is too deep
 	count     int
 }
@@ -130,6 +131,7 @@ func newDocument(v *schemadoc.Value, b Budgets) (*document, *refusal) {
 		if res.dialect, ok = dialectOf(s.Text); !ok {
 			d.unknown = s.Text
 		}
+		d.draft04 = strings.Contains(s.Text, "draft-04")
 	}
 	if !d.index(d.root, 0, b) {
 		return nil, &refusal{CodeBudgetNodes, "the schema has more than " + thousands(b.Nodes) + " subschemas, so it is not looked at", false}
@@ -178,7 +180,7 @@ func hasSubschema(v *schemadoc.Value) bool {
 func (d *document) identify(n *node) {
 	v := n.v
 	id := v.Get("$id")
-	if !id.Is(schemadoc.String) && n.res.dialect == draft07 {
+	if !id.Is(schemadoc.String) && d.draft04 {
 		id = v.Get("id")
 	}
 	// In draft-07 everything beside $ref is ignored, $id included.
@@ -251,7 +253,13 @@ func (d *document) resolve(n *node, ref string) (*node, refOutcome) {
 		}
 		return nil, refMissing
 	}
-	return d.at(res.root, fragment)
+	t, outcome := d.at(res.root, fragment)
+	if outcome == refMissing && res != d.all[0] && strings.HasPrefix(ref, "#") {
+		// Schemas put together from others often keep an $id inside while
+		// their references mean the whole document.
+		return d.at(d.root, fragment)
+	}
+	return t, outcome
 }
 
 // at follows a JSON pointer (RFC 6901) from a node.
