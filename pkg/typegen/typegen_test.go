@@ -511,3 +511,61 @@ func FuzzGenerate(f *testing.F) {
 		}
 	})
 }
+
+// TestMalformedKeywords holds that a keyword of the wrong shape is ignored
+// with a warning, and that what stands beside it keeps its type.
+func TestMalformedKeywords(t *testing.T) {
+	for keyword, value := range map[string]string{
+		"type": `7`, "enum": `"a"`, "properties": `[]`, "required": `"a"`, "patternProperties": `[]`, "prefixItems": `{}`,
+		"allOf": `{}`, "anyOf": `[]`, "oneOf": `"x"`, "dependentSchemas": `[]`, "$ref": `1`, "$dynamicRef": `1`,
+	} {
+		schema := `{"type":"object","properties":{"ok":{"type":"string"},"bad":{"` + keyword + `":` + value + `}}}`
+		src, res := generate(t, oneTool(t, schema, ""), Options{})
+		if !strings.Contains(src, "Ok ") || !strings.Contains(src, "*string") {
+			t.Errorf("%s: the member beside it has lost its type", keyword)
+		}
+		if !slices.ContainsFunc(res.Diagnostics, func(d Diagnostic) bool {
+			return d.Code == CodeMalformed && d.Keyword == keyword && d.Pointer == "/properties/bad"
+		}) {
+			t.Errorf("%s: %v", keyword, res.Diagnostics)
+		}
+	}
+	// These are no mistakes.
+	for _, member := range []string{`"required":true`, `"minItems":"x"`, `"maximum":"1"`, `"format":1`, `"default":{"type":7}`, `"x-own":[1]`, `"$id":7`, `"$anchor":null`, `"definitions":{}`, `"dependencies":{"a":["b"]}`, `"propertyNames":{"type":"string"}`, `"propertyNames":true`} {
+		_, res := generate(t, oneTool(t, `{"type":"object","properties":{"a":{"type":"string",`+member+`}}}`, ""), Options{})
+		for _, d := range res.Diagnostics {
+			if d.Severity == Warning {
+				t.Errorf("%s: %v", member, d)
+			}
+		}
+	}
+}
+
+func TestDynamicReferences(t *testing.T) {
+	for ref, want := range map[string]string{
+		"#only": "A *string", "#/$defs/S": "A *string", "#plain": "A *int64", "other.json#x": "A json.RawMessage",
+	} {
+		src, _ := generate(t, oneTool(t, `{"type":"object","properties":{"a":{"$dynamicRef":"`+ref+`"}},"$defs":{"S":{"$dynamicAnchor":"only","type":"string"},"I":{"$anchor":"plain","type":"integer"}}}`, ""), Options{})
+		if !strings.Contains(strings.Join(strings.Fields(src), " "), want) {
+			t.Errorf("%s: no %s in\n%s", ref, want, src)
+		}
+	}
+	if _, err := Generate(oneTool(t, `{"type":"object","properties":{"a":{"$dynamicRef":"#none"}}}`, ""), Options{}); err == nil {
+		t.Error("a dynamic reference without a target passes")
+	}
+}
+
+// TestValueCycles gives types that would contain themselves.
+func TestValueCycles(t *testing.T) {
+	src, _ := generate(t, oneTool(t, `{"type":"object","properties":{"a":{"$ref":"#/$defs/A"},"n":{"$ref":"#/$defs/N"},"p":{"$ref":"#/$defs/P"}},"required":["a","n"],"$defs":{
+		"A":{"type":"object","properties":{"b":{"$ref":"#/$defs/B"}},"required":["b"]},
+		"B":{"type":"object","properties":{"a":{"$ref":"#/$defs/A"},"free":{"$ref":"#/$defs/N"}},"required":["a","free"]},
+		"N":{"type":"object","properties":{"next":{"anyOf":[{"$ref":"#/$defs/N"},{"type":"null"}]}},"required":["next"]},
+		"P":{"type":"array","prefixItems":[{"anyOf":[{"$ref":"#/$defs/P"},{"type":"null"}]}],"minItems":1}}}`, ""), Options{})
+	flat := strings.Join(strings.Fields(src), " ")
+	for _, want := range []string{"B *SampleInputB `json", "A *SampleInputA `json", "Free SampleInputN `json", "Next rt.Null[*SampleInputN] `json", "F0 rt.Null[*SampleInputP] `json", "A SampleInputA `json"} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %s in\n%s", want, src)
+		}
+	}
+}
