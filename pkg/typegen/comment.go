@@ -162,7 +162,7 @@ func wrap(s string, width int) []string {
 	var out []string
 	var line strings.Builder
 	n := 0
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		l := utf8.RuneCountInString(w)
 		if n > 0 && n+1+l > width {
 			out = append(out, guard(line.String()))

@@ -114,8 +114,6 @@ type document struct {
 	count     int
 }
 
-var errTooManyNodes = &refusal{code: CodeBudgetNodes}
-
 // newDocument indexes a schema. Budgets for nodes and depth are applied here,
 // while nothing has been made of the schema yet.
 func newDocument(v *schemadoc.Value, b Budgets) (*document, *refusal) {
@@ -266,7 +264,7 @@ func (d *document) resolve(n *node, ref string) (*node, refOutcome) {
 func (d *document) at(from *node, pointer string) (*node, refOutcome) {
 	v, near := from.v, from
 	names := from.names
-	for _, tok := range strings.Split(pointer[1:], "/") {
+	for tok := range strings.SplitSeq(pointer[1:], "/") {
 		name, ok := unescapePointer(tok)
 		if !ok {
 			return nil, refMissing

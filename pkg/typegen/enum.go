@@ -41,7 +41,7 @@ func (w *walker) enum(f *facts, p place, e *entry) typed {
 		rest = append(rest, v)
 		kinds |= kindOf(v)
 	}
-	e.nil_ = null
+	e.null = null
 	switch {
 	case kinds == 0:
 		return typed{t: &goType{kind: nullType}}

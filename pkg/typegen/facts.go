@@ -55,8 +55,8 @@ func kindOf(v *schemadoc.Value) kindSet {
 // isInteger reports whether a number has no fraction, however it is spelled.
 func isInteger(text string) bool {
 	c := schemadoc.CanonicalNumber(text)
-	if i := strings.IndexByte(c, 'e'); i >= 0 {
-		return !strings.HasPrefix(c[i+1:], "-")
+	if _, after, ok := strings.Cut(c, "e"); ok {
+		return !strings.HasPrefix(after, "-")
 	}
 	return !strings.Contains(c, ".")
 }

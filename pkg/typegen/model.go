@@ -118,7 +118,6 @@ type client struct {
 	typeName string
 	server   string
 	toolsVar string
-	doc      doc
 	methods  []method
 }
 

@@ -262,7 +262,7 @@ func TestHostileText(t *testing.T) {
 			t.Fatal(err)
 		}
 		schema := fmt.Sprintf(`{"type":"object","title":%[1]s,"description":%[1]s,"properties":{%[1]s:{"type":"object","description":%[1]s,"properties":{%[1]s:{"enum":[%[1]s,"b"],"default":%[1]s,"examples":[%[1]s]}}},"p":{"const":%[1]s},"m":{"enum":[%[1]s,1]}},"patternProperties":{%[1]s:true},"$defs":{%[1]s:{"type":"object"}}}`, q)
-		tool, err := catalog.ParseTool([]byte(fmt.Sprintf(`{"name":%[1]s,"title":%[1]s,"description":%[1]s,"inputSchema":%[2]s,"outputSchema":%[2]s}`, q, schema)))
+		tool, err := catalog.ParseTool(fmt.Appendf(nil, `{"name":%[1]s,"title":%[1]s,"description":%[1]s,"inputSchema":%[2]s,"outputSchema":%[2]s}`, q, schema))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,10 +17,7 @@ type part struct {
 
 // union decides on the type of facts with alternatives. It reports false where
 // they change nothing about the type.
-func (w *walker) union(f *facts, p place, e *entry, root bool) (typed, bool) {
-	if len(f.unions) == 0 {
-		return typed{}, false
-	}
+func (w *walker) union(f *facts, p place, e *entry) (typed, bool) {
 	for i := range f.unions {
 		x := expander{w: w, seen: map[*schemadoc.Value]bool{}, done: map[*schemadoc.Value]bool{}}
 		x.group(f, f.unions[i])
@@ -68,7 +65,7 @@ func (x *expander) group(base *facts, g unionGroup) {
 			x.any = true
 			return
 		}
-		if !base.says0() {
+		if !base.saysMore() {
 			if target := x.w.follow([]*node{b}, new(place)); len(target) == 1 {
 				if x.done[target[0].v] {
 					continue
@@ -78,7 +75,7 @@ func (x *expander) group(base *facts, g unionGroup) {
 		}
 		own := x.w.collect([]*node{b})
 		// A type that the alternative names anyway adds nothing to it.
-		if !base.says0() || base.onlyTyped() && own.typed && own.kinds&^base.kinds == 0 {
+		if !base.saysMore() || base.onlyTyped() && own.typed && own.kinds&^base.kinds == 0 {
 			x.add(own, []*node{b})
 		} else {
 			x.add(x.w.collectBranch(base, b), nil)
@@ -177,9 +174,8 @@ func split(kinds kindSet, f *facts) []part {
 	return out
 }
 
-// says0 is says without regard to alternatives: whether anything beside them
-// decides on the type.
-func (f *facts) says0() bool {
+// saysMore reports whether anything beside alternatives decides on the type.
+func (f *facts) saysMore() bool {
 	return f.typed || f.hasEnum || f.never || len(f.objects) > 0 || len(f.arrays) > 0
 }
 
@@ -278,7 +274,7 @@ func (w *walker) moreMembers(f *facts) map[string][][]*node {
 
 // unify decides on the type of alternatives.
 func (w *walker) unify(parts []part, null bool, p place, e *entry) typed {
-	e.nil_ = null
+	e.null = null
 	var strs, nums, bools, arrays, objects []part
 	for _, x := range parts {
 		switch {

@@ -35,7 +35,7 @@ type entry struct {
 	res   typed
 	done  bool
 	level int
-	nil_  bool // null is among the values; known before the type is
+	null  bool // null is among the values; known before the type is
 	decl  *decl
 	place place
 }
@@ -288,7 +288,7 @@ func (w *walker) typeOf(nodes []*node, p place) typed {
 		case e.decl == nil:
 			e.decl = w.declare(definedDecl, e.place)
 		}
-		return typed{&goType{kind: namedType, decl: e.decl}, e.nil_}
+		return typed{&goType{kind: namedType, decl: e.decl}, e.null}
 	}
 	e.level, e.place = w.level, p
 	e.res = w.fromFacts(w.collect(nodes), p, e, false)
@@ -437,7 +437,7 @@ func (w *walker) fromFacts(f *facts, p place, e *entry, root bool) typed {
 	}
 	null := f.kinds&kNull != 0 && f.typed
 	if len(f.unions) > 0 && !f.describesObject() {
-		if res, ok := w.union(f, p, e, root); ok {
+		if res, ok := w.union(f, p, e); ok {
 			return res
 		}
 	}
@@ -446,7 +446,7 @@ func (w *walker) fromFacts(f *facts, p place, e *entry, root bool) typed {
 		shape := f.shape()
 		switch shape {
 		case kObject, kArray:
-			e.nil_ = false
+			e.null = false
 			res := w.ofKind(shape, f, p, e, root)
 			if w.g.opts.Extras == ExtrasKeep && !root {
 				// The keywords speak of one kind of value and let every other
@@ -457,7 +457,7 @@ func (w *walker) fromFacts(f *facts, p place, e *entry, root bool) typed {
 		}
 		return typed{t: &goType{kind: anyType}}
 	}
-	e.nil_ = null
+	e.null = null
 	if kinds == 0 {
 		return typed{t: &goType{kind: nullType}}
 	}

@@ -37,7 +37,7 @@ type open struct {
 	Any    json.RawMessage            `json:"any,omitzero"`
 	Number json.Number                `json:"number,omitzero"`
 	Comma  *bool                      `json:"-" rt:"omitzero,name=a,b"`
-	Dash   *bool                      `json:"-,omitzero"`
+	Dash   *bool                      `json:"-" rt:"omitzero,name=-"`
 	Color  *color                     `json:"color,omitzero"`
 	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
