@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -514,4 +515,33 @@ func (v *lossless) dropsNothing() bool {
 		}
 	}
 	return v.Self.dropsNothing()
+}
+
+// TestConcurrentUse decodes and encodes types that no test before has used,
+// from many goroutines at once.
+func TestConcurrentUse(t *testing.T) {
+	type leaf struct {
+		_ Closed
+		X Opt[int64] `json:"x,omitzero"`
+	}
+	type node struct {
+		_    Open
+		Self *leaf                      `json:"self,omitzero"`
+		List []Null[leaf]               `json:"list,omitzero"`
+		More map[string]json.RawMessage `json:"-" rt:"extras"`
+	}
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			const in = `{"self":{"x":1},"list":[null,{"x":null}],"z":[]}`
+			var v node
+			if err := Unmarshal([]byte(in), &v); err != nil {
+				t.Error(err)
+			}
+			if out, err := Marshal(v); err != nil || string(out) != in {
+				t.Errorf("%s, %v", out, err)
+			}
+		})
+	}
+	wg.Wait()
 }
