@@ -206,3 +206,35 @@ func (d *Document) Resolve(from *schemadoc.Value, ref string) *schemadoc.Value {
 	}
 	return target
 }
+
+// Part returns a schema with some keywords of another, in its place: what they
+// refer to is what they would refer to there. It returns nil if the other has
+// none of them.
+func (d *Document) Part(v *schemadoc.Value, keywords ...string) *schemadoc.Value {
+	part := &schemadoc.Value{Kind: schemadoc.Object}
+	for _, k := range keywords {
+		if value := v.Get(k); value != nil && !IsNoise(v, k) {
+			part.Members = append(part.Members, schemadoc.Member{Name: k, Value: value})
+		}
+	}
+	if len(part.Members) == 0 {
+		return nil
+	}
+	d.base[part], d.places[part] = d.base[v], d.places[v]
+	return part
+}
+
+// Describes reports whether any of the schemas that apply to one value with v
+// speaks of a member of that name.
+func (d *Document) Describes(v *schemadoc.Value, name string) bool {
+	sc := d.scope(v)
+	if sc.names[name] {
+		return true
+	}
+	for p := range sc.patterns {
+		if m := newMachine(p); m.re == nil || m.re.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}

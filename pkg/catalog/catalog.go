@@ -30,6 +30,10 @@ type Server struct {
 	// Tools are all tools, sorted by name, those that [Tool.Problem]
 	// complains about included.
 	Tools []Tool
+	// Missing says why the server could not be asked, by the class of the
+	// failure such as "refused"; it has no tools then, and nothing is known
+	// of those that it may have. Empty for a server that answered.
+	Missing string
 }
 
 // Tool is one tool exactly as the server published it, with the members that

@@ -49,6 +49,7 @@ type fileServer struct {
 	ProtocolVersion string            `json:"protocolVersion,omitempty"`
 	Info            json.RawMessage   `json:"serverInfo,omitempty"`
 	Instructions    string            `json:"instructions,omitempty"`
+	Missing         string            `json:"missing,omitempty"`
 	Unusable        []unusable        `json:"unusable,omitempty"`
 	Tools           []json.RawMessage `json:"tools"`
 }
@@ -73,6 +74,7 @@ func (c Catalog) Write(w io.Writer) error {
 			ProtocolVersion: s.ProtocolVersion,
 			Info:            s.Info,
 			Instructions:    s.Instructions,
+			Missing:         s.Missing,
 			Tools:           []json.RawMessage{},
 		}
 		for _, t := range s.Tools {
@@ -190,6 +192,7 @@ func readFile(data []byte) (Catalog, error) {
 			ProtocolVersion: fs.ProtocolVersion,
 			Info:            fs.Info,
 			Instructions:    fs.Instructions,
+			Missing:         fs.Missing,
 		}
 		var err error
 		if s.Tools, err = parseTools(fs.Tools); err != nil {
