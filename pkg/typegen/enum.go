@@ -161,7 +161,7 @@ func (w *walker) literals(values []*schemadoc.Value, p place, e *entry) *goType 
 		default:
 			texts[i] = lit
 		}
-		if _, dup := lits[texts[i]]; dup {
+		for lits[texts[i]] != "" {
 			texts[i] = v.Kind.String() + " " + texts[i]
 		}
 		lits[texts[i]] = lit

@@ -569,3 +569,24 @@ func TestValueCycles(t *testing.T) {
 		}
 	}
 }
+
+// TestEnumsThatReadAlike gives values of several kinds that would be named
+// alike.
+func TestEnumsThatReadAlike(t *testing.T) {
+	src, _ := generate(t, oneTool(t, `{"type":"object","properties":{"e":{"enum":["1",1,"number 1","string number 1",true,"true",-1,"Minus 1","",[],{},"[]","boolean true",1.5,"1 Point 5"]},"n":{"enum":[1e3,1000,-0.5,1e-7,12e300]},"i":{"enum":[1e3,2.0,-3]}}}`, ""), Options{})
+	decls := declarationTexts(t, []byte(src))
+	constants := 0
+	for name := range decls {
+		if strings.HasPrefix(name, "SampleInputE") && name != "SampleInputE" && !strings.Contains(name, ".") {
+			constants++
+		}
+	}
+	if constants != 15 {
+		t.Errorf("%d names for 15 values: %v", constants, slices.Sorted(keys(decls)))
+	}
+	for _, want := range []string{"SampleInputN1000", "SampleInputNMinus0Point5", "SampleInputN1EMinus7", "SampleInputI1000", "SampleInputI2", "SampleInputIMinus3"} {
+		if decls[want] == "" {
+			t.Errorf("no %s among %v", want, slices.Sorted(keys(decls)))
+		}
+	}
+}
