@@ -361,6 +361,9 @@ func (c *compiler) strings(v *schemadoc.Value) []*formula {
 	} else if p != nil {
 		all = append(all, c.wrong(v, "pattern"))
 	}
+	if f := v.Get("format").Str(); examples[f] != nil {
+		all = append(all, c.intern(&formula{op: opFormat, text: f}))
+	}
 	return all
 }
 

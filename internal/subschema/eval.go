@@ -17,7 +17,7 @@ func (s *Space) eval(f *formula, v *schemadoc.Value) tri {
 		return yes
 	}
 	switch f.op {
-	case opTrue:
+	case opTrue, opFormat:
 		return yes
 	case opFalse:
 		return no

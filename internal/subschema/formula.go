@@ -30,6 +30,7 @@ const (
 	opMinLen // string
 	opMaxLen
 	opPattern
+	opFormat   // no constraint, but what a string should look like in an example
 	opMinItems // array
 	opMaxItems
 	opItems
@@ -75,7 +76,7 @@ type formula struct {
 	num    *big.Rat   // Min, Max, Multiple
 	excl   bool       // Min, Max
 	n      int        // lengths and counts; Contains: how many at least
-	text   string     // Pattern, Has, Opaque (what it is)
+	text   string     // Pattern, Format, Has, Opaque (what it is)
 	reason string     // Opaque
 	enum   map[string]*schemadoc.Value
 	shape  *shape
@@ -502,6 +503,11 @@ func (f *formula) underKind(k schemadoc.Kind) tri {
 		}
 	case opRec, opOpaque:
 		return maybe
+	case opFormat:
+		// It holds, but must not be lost on the way to an example.
+		if k != schemadoc.String {
+			t = yes
+		}
 	default:
 		if f.op.guard() != k {
 			t = yes

@@ -173,6 +173,10 @@ func (b *branch) add(l lit) bool {
 	}
 	b.has[l.code()] = true
 	switch f := l.f; f.op {
+	case opFormat:
+		if l.neg {
+			return false
+		}
 	case opNot, opRec:
 		return b.add(lit{f.kids[0], l.neg != (f.op == opNot)})
 	case opAnd, opOr:

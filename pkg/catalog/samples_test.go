@@ -57,6 +57,8 @@ type sampler struct {
 	rng   *rand.Rand
 	doc   *subschema.Document
 	words []*schemadoc.Value // scalars that occur anywhere
+	// described makes no members that the schema does not describe.
+	described bool
 }
 
 func (g *sampler) gather(v *schemadoc.Value) {
@@ -157,9 +159,9 @@ func (g *sampler) value(s *schemadoc.Value, depth int) *schemadoc.Value {
 				}
 			}
 		}
-		if g.rng.IntN(3) == 0 {
+		if extras := s.Get("additionalProperties"); g.rng.IntN(3) == 0 && (!g.described || extras != nil) {
 			if name := g.odd(); name.Is(schemadoc.String) && v.Get(name.Text) == nil {
-				v.Members = append(v.Members, schemadoc.Member{Name: name.Text, Value: g.value(s.Get("additionalProperties"), depth+1)})
+				v.Members = append(v.Members, schemadoc.Member{Name: name.Text, Value: g.value(extras, depth+1)})
 			}
 		}
 		return v
