@@ -9,9 +9,10 @@
 // and none of it reaches the output but as a checked identifier, a quoted
 // string or a harmless comment.
 //
-// The way from catalogue to source has five steps in as many files: budget
-// counts, document and facts read JSON Schema, walk decides on types, names
-// allocates identifiers, and emit writes Go without knowing any JSON Schema.
+// The way from catalogue to source has five steps in files of their own: budget
+// counts; document and facts read JSON Schema; walk, with shapes, union, enum
+// and cycles, decides on types; names allocates identifiers; emit writes Go and
+// knows no JSON Schema. What passes between walk and emit is in model.
 package typegen
 
 import (
