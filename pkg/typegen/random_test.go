@@ -142,7 +142,7 @@ func (m schemaMaker) object(depth int) object {
 // TestRandomSchemas holds that any combination gives source that gofmt agrees
 // with, and the same whatever the order of members.
 func TestRandomSchemas(t *testing.T) {
-	n := 1500
+	n := 600
 	if testing.Short() {
 		n = 200
 	}

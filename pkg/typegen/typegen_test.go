@@ -333,7 +333,7 @@ func TestBlowUps(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if d := time.Since(start); d > 4*time.Second {
+				if d := time.Since(start); d > 20*time.Second {
 					t.Errorf("took %v", d)
 				}
 				if n := len(res.Files[0].Content); n > 64<<20 {
@@ -467,7 +467,7 @@ func FuzzGenerate(f *testing.F) {
 		tool.Raw = []byte(`{"name":"sample","inputSchema":` + string(schema) + `,"outputSchema":` + string(schema) + `}`)
 		start := time.Now()
 		res, err := Generate(catalog.New(catalog.Server{Name: "s", Tools: []catalog.Tool{tool}}), o)
-		if d := time.Since(start); d > 3*time.Second {
+		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("took %v", d)
 		}
 		if err != nil {

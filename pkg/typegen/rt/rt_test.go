@@ -428,7 +428,7 @@ func TestAmbiguityIsBounded(t *testing.T) {
 	var v expr
 	start := time.Now()
 	err := Unmarshal([]byte(s), &v)
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("took %v", d)
 	}
 	if err == nil {
@@ -474,7 +474,7 @@ func FuzzCodec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		start := time.Now()
 		defer func() {
-			if d := time.Since(start); d > 2*time.Second {
+			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("took %v for %d bytes", d, len(data))
 			}
 		}()
