@@ -513,10 +513,7 @@ func (f *formula) underKind(k schemadoc.Kind) tri {
 			t = yes
 		}
 	}
-	if t != maybe || f.op != opAnd && f.op != opOr && f.op != opNot {
-		// A combination may hold a recursive schema that is not complete yet.
-		f.under[k], f.known[k] = t, true
-	}
+	f.under[k], f.known[k] = t, true
 	return t
 }
 
