@@ -163,7 +163,7 @@ func (v WeatherGetForecastOutput) Validate() error {
 	return validate.Value(weatherGetForecastOutputSchema, v)
 }
 
-// WeatherGetForecastOutputDay is an object.
+// WeatherGetForecastOutputDay is the definition "day".
 //
 // The weather of one day.
 type WeatherGetForecastOutputDay struct {
@@ -199,7 +199,7 @@ func (v WeatherGetForecastOutputDaySky) Valid() bool {
 	return false
 }
 
-// WeatherGetForecastOutputPlace is an object.
+// WeatherGetForecastOutputPlace is the definition "place".
 //
 // A city and where it lies.
 type WeatherGetForecastOutputPlace struct {
