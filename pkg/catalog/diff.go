@@ -136,7 +136,7 @@ type NotDiscovered struct {
 
 // Report is what changed between two catalogues.
 type Report struct {
-	// Changes are sorted by server, tool, side and severity, the worst first.
+	// Changes are sorted by server, tool and severity, the worst first.
 	Changes       []Change
 	NotDiscovered []NotDiscovered
 	// Tools is the number of tools in both states, Unchanged how many of them
@@ -182,8 +182,8 @@ func Diff(before, after Catalog) Report {
 	}
 	slices.SortStableFunc(r.Changes, func(a, b Change) int {
 		return cmp.Or(
-			cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Side, b.Side),
-			cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool), cmp.Compare(b.Severity, a.Severity),
+			cmp.Compare(a.Side, b.Side), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code),
 		)
 	})
 	return r
@@ -392,8 +392,7 @@ func rawMembers(raw json.RawMessage) map[string]string {
 // schemas compares the schemas of one side.
 func (d *toolDiff) schemas(side Side, before, after json.RawMessage) {
 	if side == Input {
-		// A tool takes an object even if it does not say so.
-		before, after = orObject(before), orObject(after)
+		before, after = orAny(before), orAny(after)
 	}
 	switch {
 	case before == nil && after == nil:
@@ -411,18 +410,50 @@ func (d *toolDiff) schemas(side Side, before, after json.RawMessage) {
 		d.add(Change{Side: side, Code: NotDecided, Severity: Risky, Reason: err.Error()})
 		return
 	}
+	if side == Input {
+		was, is = asArguments(was), asArguments(is)
+	}
 	l := newLocator(d, side, was, is)
 	if l != nil {
 		l.run()
 	}
 }
 
-func orObject(raw json.RawMessage) json.RawMessage {
+func orAny(raw json.RawMessage) json.RawMessage {
 	if raw == nil || isNull(raw) {
-		return json.RawMessage(`{"type":"object"}`)
+		return json.RawMessage(`true`)
 	}
 	return raw
 }
+
+// asArguments adds to a schema what the protocol says of arguments: that they
+// are an object. (Specification, CallToolRequestParams.)
+func asArguments(v *schemadoc.Value) *schemadoc.Value {
+	object := schemadoc.Member{Name: "type", Value: &schemadoc.Value{Kind: schemadoc.String, Text: "object"}}
+	switch {
+	case v.Is(schemadoc.Bool) && v.Bool:
+		return &schemadoc.Value{Kind: schemadoc.Object, Members: []schemadoc.Member{object}}
+	case !v.Is(schemadoc.Object):
+		return v
+	}
+	t := v.Get("type")
+	switch {
+	case t == nil && (v.Get("$ref") == nil || !isDraft07(v)):
+	case t.Is(schemadoc.Array) && slices.ContainsFunc(t.Items, func(i *schemadoc.Value) bool { return i.Str() == "object" }):
+	default:
+		return v
+	}
+	out := &schemadoc.Value{Kind: schemadoc.Object, Members: []schemadoc.Member{object}}
+	for _, m := range v.Members {
+		if m.Name != "type" {
+			out.Members = append(out.Members, m)
+		}
+	}
+	return out
+}
+
+// isDraft07 reports whether siblings of a reference do not count in a schema.
+func isDraft07(v *schemadoc.Value) bool { return strings.Contains(v.Get("$schema").Str(), "draft-07") }
 
 // maxLine bounds what is shown of an old or new value, in characters.
 const maxLine = 160

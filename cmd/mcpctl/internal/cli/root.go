@@ -96,6 +96,8 @@ func (app *App) Run(ctx context.Context, args []string, stdout io.Writer, stderr
 // quietError decides the exit code and has nothing to say.
 type quietError struct{ negativeError }
 
+func (e quietError) Unwrap() error { return e.negativeError }
+
 // wantsJSON reports whether a command was told to print JSON.
 func wantsJSON(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup("output")
