@@ -93,7 +93,7 @@ func (app *App) loadConfig(ctx context.Context, named string) (*config.Config, e
 		return nil, err
 	}
 	app.Log.Info("using configuration", "file", file.Path, "because", string(file.Found))
-	cfg, err := config.Load(file, app.configOptions())
+	cfg, err := await(ctx, func() (*config.Config, error) { return config.Load(file, app.configOptions()) })
 	if err != nil {
 		return nil, err
 	}
@@ -134,34 +134,46 @@ func (app *App) trust(ctx context.Context, cfg *config.Config) error {
 func (app *App) confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(app.Err, "%s [y/N] ", question)
 	app.Err.Flush()
-	answer := make(chan string, 1)
-	go func() { // a read from a terminal cannot be cancelled
-		line, _ := readLine(app.In)
-		answer <- line
+	line, err := await(ctx, func() (string, error) { return readLine(app.In), nil })
+	line = strings.ToLower(strings.TrimSpace(line))
+	return line == "y" || line == "yes", err
+}
+
+// await runs what may block without heeding a context: a read from a terminal,
+// the opening of a named pipe. When the context ends it is left behind.
+func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
 	}()
 	select {
+	case r := <-done:
+		return r.value, r.err
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	case line := <-answer:
-		line = strings.ToLower(strings.TrimSpace(line))
-		return line == "y" || line == "yes", nil
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 
 // readLine reads a line byte by byte, so that nothing behind it is lost.
-func readLine(r io.Reader) (string, error) {
+func readLine(r io.Reader) string {
 	var line []byte
 	b := make([]byte, 1)
 	for len(line) < 1024 {
 		if n, err := r.Read(b); n == 0 || err != nil {
-			return string(line), err
+			break
 		}
 		if b[0] == '\n' {
 			break
 		}
 		line = append(line, b[0])
 	}
-	return string(line), nil
+	return string(line)
 }
 
 // warn prints a warning and what to do about it.

@@ -56,7 +56,7 @@ func runConfigTrust(ctx context.Context, app *App, named string) error {
 	}
 	// It is accepted for when it will be found, which a named one is not.
 	file.Found = config.Upward
-	cfg, err := config.Load(file, app.configOptions())
+	cfg, err := await(ctx, func() (*config.Config, error) { return config.Load(file, app.configOptions()) })
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (o *generateOptions) plan(ctx context.Context, app *App) ([]*job, error) {
 		j.options.Package = cmp.Or(o.pkg, packageFor(j.outFile, app.Dir))
 		var err error
 		if o.from != "" {
-			j.catalog, err = o.readCatalog(app)
+			j.catalog, err = await(ctx, func() (catalog.Catalog, error) { return o.readCatalog(app) })
 			return []*job{j}, err
 		}
 		if j.specs, err = o.specs(ctx, app); err == nil && o.name != "" {
@@ -54,7 +54,7 @@ func (o *generateOptions) plan(ctx context.Context, app *App) ([]*job, error) {
 	}
 	var jobs []*job
 	for _, cfg := range configs {
-		j, err := o.configured(app, cfg)
+		j, err := o.configured(ctx, app, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (o *generateOptions) loadConfigs(ctx context.Context, app *App) ([]*config.
 }
 
 // configured is the job of a configuration.
-func (o *generateOptions) configured(app *App, cfg *config.Config) (*job, error) {
+func (o *generateOptions) configured(ctx context.Context, app *App, cfg *config.Config) (*job, error) {
 	section, err := cfg.Typegen()
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (o *generateOptions) configured(app *App, cfg *config.Config) (*job, error)
 		j.specs = o.override(specs)
 		return j, nil
 	}
-	all, err := o.readCatalog(app)
+	all, err := await(ctx, func() (catalog.Catalog, error) { return o.readCatalog(app) })
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/internal/atomicfile"
@@ -51,6 +52,10 @@ func MainWith(files atomicfile.Options) (code int) {
 	return app.Run(ctx, os.Args[1:], os.Stdout, stderr)
 }
 
+// orderly is how long a process that was told to end may take to do so; the
+// client needs less to end its servers.
+const orderly = 15 * time.Second
+
 // withSignals ends the context with a [signalError] when the process is
 // interrupted, terminated or hung up.
 func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
@@ -58,8 +63,20 @@ func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		if s, ok := <-c; ok {
-			cancel(signalError{s.(syscall.Signal)})
+		s, ok := <-c
+		if !ok {
+			return
+		}
+		e := signalError{s.(syscall.Signal)}
+		cancel(e)
+		// Ending in order takes a few seconds at most. Whoever asks again, or
+		// waits longer than that, gets an end without order.
+		select {
+		case _, ok = <-c:
+		case <-time.After(orderly):
+		}
+		if ok {
+			os.Exit(exitCode(e))
 		}
 	}()
 	return ctx, func() {
