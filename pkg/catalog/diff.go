@@ -144,6 +144,15 @@ type Report struct {
 	Tools, Unchanged int
 }
 
+// Add takes the findings of another report into this one.
+func (r *Report) Add(other Report) {
+	r.Changes = append(r.Changes, other.Changes...)
+	r.NotDiscovered = append(r.NotDiscovered, other.NotDiscovered...)
+	r.Tools += other.Tools
+	r.Unchanged += other.Unchanged
+	r.sort()
+}
+
 // Worst returns the gravest severity of the report; ok is false where nothing
 // changed.
 func (r Report) Worst() (worst Severity, ok bool) {
@@ -180,13 +189,17 @@ func Diff(before, after Catalog) Report {
 			r.server(p)
 		}
 	}
+	r.sort()
+	return r
+}
+
+func (r *Report) sort() {
 	slices.SortStableFunc(r.Changes, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool), cmp.Compare(b.Severity, a.Severity),
 			cmp.Compare(a.Side, b.Side), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code),
 		)
 	})
-	return r
 }
 
 type serverPair struct {

@@ -34,9 +34,11 @@ func TestEntangled(t *testing.T) {
 		"oneOf": func(d string) string {
 			return `{"oneOf":[{"type":"object","properties":{"a":` + d + `},"required":["a"]},{"type":"object","properties":{"b":` + d + `},"required":["b"]}]}`
 		},
-		"not":        func(d string) string { return `{"not":{"allOf":[` + d + `,{"not":{"anyOf":[` + d + `]}}]}}` },
-		"extras":     func(d string) string { return `{"type":"object","patternProperties":{"^a":` + d + `,"b$":` + d + `}}` },
-		"conditions": func(d string) string { return `{"if":{"properties":{"a":` + d + `}},"then":` + d + `,"else":` + d + `}` },
+		"not":    func(d string) string { return `{"not":{"allOf":[` + d + `,{"not":{"anyOf":[` + d + `]}}]}}` },
+		"extras": func(d string) string { return `{"type":"object","patternProperties":{"^a":` + d + `,"b$":` + d + `}}` },
+		"conditions": func(d string) string {
+			return `{"if":{"properties":{"a":` + d + `}},"then":` + d + `,"else":` + d + `}`
+		},
 	}
 	// Here a leaf that narrows may widen the whole.
 	mixed := map[string]bool{"not": true, "oneOf": true, "conditions": true}

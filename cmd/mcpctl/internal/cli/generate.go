@@ -39,7 +39,9 @@ are listed, never called, and nobody is asked to log in. If any server fails, or
 any output may not be written, every file stays as it is.
 
 With --check nothing is written: if a file would change, the difference is
-printed and the exit code is 1.`
+printed and the exit code is 1. Where the catalogue of the present code is at
+hand, what the change means for callers stands above: that of --save, else
+catalogue.json beside the code.`
 
 const generateExample = `  # Everything that mcp.json asks for
   mcpctl generate
@@ -72,7 +74,7 @@ func newGenerateCmd(app *App) *cobra.Command {
 	f.StringVar(&o.pkg, "package", "", "`name` of the Go package (default: the configured one, that of the folder, the folder's name)")
 	f.StringVar(&o.from, "from", "", "saved catalogue or tools/list result to read instead of asking servers: a `file`, or - for stdin")
 	f.StringVar(&o.name, "name", "", "`name` for the server on the command line, or of a tools/list result that --from reads")
-	f.StringVar(&o.save, "save", "", "save what the servers publish to this `file` too")
+	f.StringVar(&o.save, "save", "", "save what the servers publish to this `file` too; with --check, judge changes by what it holds")
 	f.BoolVar(&o.check, "check", false, "write nothing; print what would change, and exit with 1 if anything would")
 	f.BoolVar(&o.strict, "strict", false, "fail on warnings")
 	f.BoolVar(&o.widen, "widen", false, "turn what cannot be represented at all into raw JSON with a warning, instead of failing")
@@ -82,7 +84,6 @@ func newGenerateCmd(app *App) *cobra.Command {
 	f.StringVar(&o.formats, "formats", "", "string formats as Go types: `mode` string or time (default string)")
 	f.StringVar(&o.validate, "validate", "", "checks of values against their schemas in the generated code: `mode` on or off (default on)")
 	f.StringVar(&o.diagnostics, "diagnostics", "text", "`format` of warnings: text, or json for one document on standard output")
-	cmd.MarkFlagsMutuallyExclusive("save", "check")
 	cmd.MarkFlagsMutuallyExclusive("save", "from")
 	return cmd
 }

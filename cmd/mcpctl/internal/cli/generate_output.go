@@ -33,6 +33,7 @@ type generation struct {
 	stdout      []byte
 	modules     []string
 	diagnostics []typegen.Diagnostic
+	contract    *catalog.Report // with --check, where a saved catalogue tells
 }
 
 // discover asks the servers of a job. Any failure fails the run.
@@ -48,7 +49,7 @@ func (g *generation) discover(ctx context.Context, j *job) error {
 		return err
 	}
 	j.catalog = found.Catalog()
-	if g.options.save == "" {
+	if g.options.save == "" || g.options.check {
 		return nil
 	}
 	var b bytes.Buffer
@@ -65,6 +66,11 @@ func (g *generation) generate(j *job) error {
 	for i := range c.Servers {
 		s := &c.Servers[i]
 		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(t catalog.Tool) bool { return !j.filter.Match(s.Name, t.Name) })
+	}
+	if g.options.check {
+		if err := g.judge(j); err != nil {
+			return err
+		}
 	}
 	result, err := typegen.Generate(c, j.options)
 	if err != nil {
@@ -166,7 +172,11 @@ func (g *generation) compare() error {
 		}
 		note(path, old, nil)
 	}
-	if err := g.print(diffs.Bytes(), drift); err != nil {
+	text := diffs.Bytes()
+	if g.contract != nil && len(g.contract.Changes) > 0 {
+		text = append([]byte(reportText(g.app.Out, *g.contract)+"\n"), text...)
+	}
+	if err := g.print(text, drift); err != nil {
 		return err
 	}
 	if changed > 0 {
@@ -212,7 +222,11 @@ func (g *generation) print(text []byte, files []view.GeneratedFile) error {
 		_, err := g.app.Out.Write(text)
 		return err
 	}
-	return view.WriteJSON(g.app.Out, view.Generated{Files: files, Diagnostics: g.diagnostics})
+	out := view.Generated{Files: files, Diagnostics: g.diagnostics}
+	if g.contract != nil {
+		out.Contract = new(view.NewDiff(*g.contract))
+	}
+	return view.WriteJSON(g.app.Out, out)
 }
 
 // suggestModules tells what the module of an output lacks.

@@ -41,7 +41,7 @@ func (o *generateOptions) plan(ctx context.Context, app *App) ([]*job, error) {
 		var err error
 		if o.from != "" {
 			j.catalog, err = await(ctx, func() (catalog.Catalog, error) { return o.readCatalog(app) })
-			return []*job{j}, err
+			return []*job{j}, cmp.Or(err, present(j.catalog, o.from))
 		}
 		if j.specs, err = o.specs(ctx, app); err == nil && o.name != "" {
 			j.specs[0].Name = o.name
@@ -149,7 +149,8 @@ func pick(all catalog.Catalog, cfg *config.Config, from string) (catalog.Catalog
 	if len(servers) == 0 {
 		return catalog.Catalog{}, noServers(cfg)
 	}
-	return catalog.New(servers...), nil
+	c := catalog.New(servers...)
+	return c, present(c, from)
 }
 
 // typegenOptions are the options of a configuration with the flags on top.
