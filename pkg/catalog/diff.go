@@ -386,9 +386,19 @@ func (d *toolDiff) words(before, after Tool) {
 		d.add(Change{Pointer: "/" + schemadoc.EscapePointer(changed[0]), Code: WordsChanged, Severity: Compatible, Old: clip(was[changed[0]]), New: clip(is[changed[0]])})
 	case len(changed) > 1:
 		d.add(Change{Code: WordsChanged, Severity: Compatible, Reason: strings.Join(changed, ", ")})
-	case len(d.changes) == 0:
+	case len(d.changes) == 0 && (schemaWords(before.InputSchema) != schemaWords(after.InputSchema) ||
+		schemaWords(before.OutputSchema) != schemaWords(after.OutputSchema)):
 		d.add(Change{Code: WordsChanged, Severity: Compatible, Reason: "descriptions inside the schemas"})
 	}
+}
+
+// schemaWords returns the annotations in a schema.
+func schemaWords(raw json.RawMessage) string {
+	v, err := schemadoc.Parse(raw, schemadoc.Limits{})
+	if err != nil {
+		return "{}"
+	}
+	return string(v.AppendWords(nil))
 }
 
 // rawMembers returns the members of a tool in canonical form; null is absent.
@@ -485,5 +495,5 @@ func (c Change) String() string {
 	if c.Side != "" {
 		at = string(c.Side) + " " + at
 	}
-	return fmt.Sprintf("%s %s %s [%s]", c.Severity, c.Tool, strings.TrimSpace(at), c.Code)
+	return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s [%s]", c.Severity, c.Tool, at, c.Code)), " ")
 }
