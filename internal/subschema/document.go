@@ -177,7 +177,8 @@ func (d *Document) Resolve(from *schemadoc.Value, ref string) *schemadoc.Value {
 	if !strings.HasPrefix(fragment, "/") {
 		return d.anchors[base+"#"+fragment]
 	}
-	pointer := d.places[target]
+	var pointer strings.Builder
+	pointer.WriteString(d.places[target])
 	for token := range strings.SplitSeq(fragment[1:], "/") {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch {
@@ -195,12 +196,12 @@ func (d *Document) Resolve(from *schemadoc.Value, ref string) *schemadoc.Value {
 		if target == nil {
 			return nil
 		}
-		pointer += "/" + schemadoc.EscapePointer(token)
+		pointer.WriteString("/" + schemadoc.EscapePointer(token))
 	}
 	if _, known := d.places[target]; !known {
 		// It stands where no schema is expected, but is meant as one.
 		nodes := 0
-		if d.index(target, pointer, base, 0, &nodes) != nil {
+		if d.index(target, pointer.String(), base, 0, &nodes) != nil {
 			return nil
 		}
 	}

@@ -20,7 +20,6 @@ type locator struct {
 	was, is  *schemadoc.Value
 	seen     map[[2]*schemadoc.Value]bool
 	reported map[string]bool
-	policy   []Change // default, format: not a matter of what is accepted
 }
 
 // newLocator prepares the comparison of one side. It reports what keeps it
@@ -363,13 +362,27 @@ func (l *locator) parts(old, cur place, at judgement) found {
 // groups are the keywords that make sense together only.
 var groups = [][]string{
 	{"enum", "const"},
-	{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}, {"multipleOf"},
-	{"minLength"}, {"maxLength"}, {"pattern"},
-	{"minItems"}, {"maxItems"}, {"uniqueItems"}, {"contains", "minContains", "maxContains"},
-	{"minProperties"}, {"maxProperties"}, {"propertyNames"},
-	{"dependentRequired"}, {"dependentSchemas"}, {"dependencies"},
-	{"not"}, {"if", "then", "else"},
-	{"unevaluatedItems"}, {"unevaluatedProperties"}, {"$dynamicRef"},
+	{"minimum", "exclusiveMinimum"},
+	{"maximum", "exclusiveMaximum"},
+	{"multipleOf"},
+	{"minLength"},
+	{"maxLength"},
+	{"pattern"},
+	{"minItems"},
+	{"maxItems"},
+	{"uniqueItems"},
+	{"contains", "minContains", "maxContains"},
+	{"minProperties"},
+	{"maxProperties"},
+	{"propertyNames"},
+	{"dependentRequired"},
+	{"dependentSchemas"},
+	{"dependencies"},
+	{"not"},
+	{"if", "then", "else"},
+	{"unevaluatedItems"},
+	{"unevaluatedProperties"},
+	{"$dynamicRef"},
 }
 
 func union(v *schemadoc.Value) string {

@@ -112,7 +112,8 @@ func TestDiff(t *testing.T) {
 		{
 			"not discovered", New(server("s", a), server("t", b), Server{Name: "u", Missing: "dns"}),
 			New(Server{Name: "s", Missing: "refused"}, server("t", b), server("u", a)), nil,
-			[]NotDiscovered{{"s", true, "refused"}, {"u", false, "dns"}}, 1,
+			[]NotDiscovered{{"s", true, "refused"}, {"u", false, "dns"}},
+			1,
 		},
 		{"two tools of a name", New(server("s", a, a2)), New(server("s", a)), nil, nil, 1},
 		{"nothing at all", Catalog{}, Catalog{}, nil, nil, 0},
