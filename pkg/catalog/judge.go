@@ -14,9 +14,6 @@ type judgement struct {
 	same bool
 	// undecided says that the severity is [Risky] for want of an answer.
 	undecided bool
-	// byDefault says that the change is risky because a member that is
-	// required now has a default.
-	byDefault bool
 	witness   *schemadoc.Value
 	reason    string
 }
@@ -90,7 +87,16 @@ func (j *judge) input(was, is *schemadoc.Value) judgement {
 	case subschema.No:
 		relaxed := j.space.Within(sent, j.compile(j.new, is, subschema.Mode{Noise: true, Defaults: true}))
 		if relaxed.Verdict == subschema.Yes {
-			return judgement{severity: Risky, byDefault: true, witness: described.Witness}
+			return judgement{severity: Risky, witness: described.Witness}
+		}
+		// Where any members were allowed expressly, one that is described now
+		// hurts only who used its name for something else.
+		names := j.space.Within(
+			j.compile(j.old, was, subschema.Mode{Extras: subschema.Strange, Loose: true}),
+			j.compile(j.new, is, subschema.Mode{Noise: true, Defaults: true}),
+		)
+		if names.Verdict == subschema.Yes {
+			return judgement{severity: Risky, witness: described.Witness}
 		}
 		return judgement{severity: Breaking, witness: described.Witness}
 	}

@@ -861,6 +861,9 @@ func (l *locator) come(m schemadoc.Member, others rest, required bool, at judgem
 			if verdict.severity > Compatible {
 				c.Reason = "further members were allowed expressly, so that a caller may use this name"
 			}
+			if others.kind == anything {
+				c.Severity = min(c.Severity, Risky)
+			}
 		}
 	case others.kind == closed:
 		c.Code, c.Severity = OutputAdded, Breaking
