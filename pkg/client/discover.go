@@ -231,3 +231,41 @@ func parsePage(raw json.RawMessage) (tools [][]byte, next *string, err error) {
 	}
 	return tools, next, nil
 }
+
+// ListRawTools returns the tools of the server as the exact bytes that it sent,
+// sorted by name, those that must not be offered included. Its errors are
+// [*ServerError] values.
+func (s *Server) ListRawTools(ctx context.Context) ([]json.RawMessage, error) {
+	r := s.Discover(ctx)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	raws := make([]json.RawMessage, len(r.Server.Tools))
+	for i, t := range r.Server.Tools {
+		raws[i] = t.Raw
+	}
+	return raws, nil
+}
+
+// ListTools returns all tools that may be offered in one page, whatever page
+// params ask for, decoded as go-sdk does: that loses the order of members and
+// the exact value of large numbers, which [Server.ListRawTools] keeps. Its
+// errors are [*ServerError] values.
+func (s *Server) ListTools(ctx context.Context, _ *mcp.ListToolsParams) (*mcp.ListToolsResult, error) {
+	r := s.Discover(ctx)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	result := &mcp.ListToolsResult{Tools: []*mcp.Tool{}}
+	for _, t := range r.Server.Tools {
+		if t.Problem != "" {
+			continue
+		}
+		tool := new(mcp.Tool)
+		if err := json.Unmarshal(t.Raw, tool); err != nil {
+			return nil, s.failure(ctx, "tools/list", protocolErrorf("tool %q does not have the shape of one", t.Name), nil, nil)
+		}
+		result.Tools = append(result.Tools, tool)
+	}
+	return result, nil
+}

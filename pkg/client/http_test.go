@@ -751,3 +751,24 @@ func TestInvalidHeaderAnnotationStays(t *testing.T) {
 		t.Errorf("log is %s", log.String())
 	}
 }
+
+// The handle lists tools for the generated clients' Check, exactly and decoded.
+func TestListOfAHandle(t *testing.T) {
+	const exact = `{"name":"exact","inputSchema":{"type":"object","properties":{"n":{"maximum":9007199254740993}}}}`
+	bad := `{"name":"bad","inputSchema":{"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}}}`
+	c := open(t, client.Options{}, httpSpec(serve(t, mcptest.Modern(exact, bad))))
+	raws, err := c.Server("srv").ListRawTools(t.Context())
+	if err != nil || len(raws) != 2 || string(raws[0]) != bad || string(raws[1]) != exact {
+		t.Errorf("raw tools are %s, error %v", raws, err)
+	}
+	result, err := c.Server("srv").ListTools(t.Context(), nil)
+	if err != nil || len(result.Tools) != 1 || result.Tools[0].Name != "exact" {
+		t.Errorf("tools are %v, error %v", result, err)
+	}
+	if _, err := c.Server("none").ListTools(t.Context(), nil); !errors.Is(err, client.ErrUnknownServer) {
+		t.Errorf("error of an unknown server is %v", err)
+	}
+	if _, err := c.Server("none").ListRawTools(t.Context()); !errors.Is(err, client.ErrUnknownServer) {
+		t.Errorf("error of an unknown server is %v", err)
+	}
+}
