@@ -244,6 +244,18 @@ func (c *compiler) multiple(n *big.Rat) *formula {
 }
 
 func (c *compiler) values(v *schemadoc.Value) *formula {
+	if v.Get("enum") == nil && v.Get("const") == nil {
+		return c.truth
+	}
+	if f := c.doc.enums[v]; f != nil {
+		return f
+	}
+	f := c.constants(v)
+	c.doc.enums[v] = f
+	return f
+}
+
+func (c *compiler) constants(v *schemadoc.Value) *formula {
 	f := c.truth
 	if e := v.Get("enum"); e != nil {
 		if !e.Is(schemadoc.Array) {

@@ -28,16 +28,15 @@ const (
 
 // Document is one schema with everything that references in it can reach.
 type Document struct {
-	Root    *schemadoc.Value
-	Dialect Dialect
-	// bases holds the resource that a subschema belongs to, where that is not
-	// the root.
+	Root      *schemadoc.Value
+	Dialect   Dialect
 	resources map[string]*schemadoc.Value
 	anchors   map[string]*schemadoc.Value // base#name
 	base      map[*schemadoc.Value]string
 	rootBase  string
 	places    map[*schemadoc.Value]string
 	compiled  map[compileKey]*progress
+	enums     map[*schemadoc.Value]*formula // the same in every mode
 	scopes    map[*schemadoc.Value]*scope
 	depth     int
 	locations int
@@ -56,6 +55,7 @@ func NewDocument(root *schemadoc.Value) (*Document, error) {
 		base:      make(map[*schemadoc.Value]string),
 		places:    make(map[*schemadoc.Value]string),
 		compiled:  make(map[compileKey]*progress),
+		enums:     make(map[*schemadoc.Value]*formula),
 		scopes:    make(map[*schemadoc.Value]*scope),
 	}
 	if s := root.Get("$schema"); s != nil {

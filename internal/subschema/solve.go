@@ -2,6 +2,7 @@ package subschema
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
@@ -143,17 +144,34 @@ func (s *solver) assume(lits []lit, r result) result {
 // branch is a conjunction that is being taken apart, for values of one kind.
 type branch struct {
 	kind  schemadoc.Kind
-	has   map[int]bool // codes of the literals that are in it
+	outer *branch      // what it goes on from, if that is shared
+	has   map[int]bool // codes of the literals that are in it, and not in outer
+	depth int
 	atoms []lit
 	ors   [][]lit
 }
 
+// clone returns a branch that goes on from b, which must not change any more.
 func (b *branch) clone() *branch {
-	c := &branch{kind: b.kind, has: make(map[int]bool, len(b.has)), atoms: slices.Clone(b.atoms), ors: slices.Clone(b.ors)}
-	for k := range b.has {
-		c.has[k] = true
+	const most = 12 // links to follow in a look-up
+	c := &branch{kind: b.kind, outer: b, depth: b.depth + 1, has: make(map[int]bool), atoms: slices.Clip(b.atoms), ors: slices.Clone(b.ors)}
+	if c.depth > most {
+		for o := b; o != nil; o = o.outer {
+			maps.Copy(c.has, o.has)
+		}
+		c.outer, c.depth = nil, 0
 	}
 	return c
+}
+
+func (b *branch) contains(l lit) bool {
+	code := l.code()
+	for ; b != nil; b = b.outer {
+		if b.has[code] {
+			return true
+		}
+	}
+	return false
 }
 
 // add takes a literal into the conjunction. It reports false if that became
@@ -165,10 +183,10 @@ func (b *branch) add(l lit) bool {
 	case no:
 		return false
 	}
-	if b.has[l.not().code()] {
+	if b.contains(l.not()) {
 		return false
 	}
-	if b.has[l.code()] {
+	if b.contains(l) {
 		return true
 	}
 	b.has[l.code()] = true
@@ -337,6 +355,12 @@ func (s *solver) split(b *branch) result {
 	}
 	answer := none
 	for _, d := range b.ors[at] {
+		if b.contains(d.not()) {
+			continue
+		}
+		if !s.spend(2 + len(b.ors)/4) {
+			return noBudget
+		}
 		c := b.clone()
 		c.ors = slices.Delete(c.ors, at, at+1)
 		if !c.add(d) {
@@ -364,6 +388,9 @@ func (s *solver) reduce(b *branch) (*branch, result) {
 	for _, or := range b.ors {
 		var left []lit
 		for _, d := range or {
+			if plain.contains(d.not()) {
+				continue
+			}
 			c := plain.clone()
 			if !c.add(d) {
 				continue
