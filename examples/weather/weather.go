@@ -12,6 +12,12 @@ import (
 )
 
 // WeatherClient calls the tools of the MCP server "weather".
+//
+// Arguments are checked against their schema before they are sent, and structured results
+// when they arrive.
+//
+// Errors are those of the caller, [bind.ArgumentError], [bind.ToolError], [bind.ResultError]
+// and [bind.InputRequiredError].
 type WeatherClient struct {
 	client *bind.Client
 }
@@ -22,7 +28,9 @@ func NewWeatherClient(caller bind.Caller, opts ...bind.Option) *WeatherClient {
 	return &WeatherClient{client: bind.New(caller, weatherTools, opts...)}
 }
 
-// Check tells which tools a live server lacks or has changed since this code was generated.
+// Check compares the tools of a live server with those that this code was generated from. No
+// differences means that every call still fits; descriptions do not count. The lister is
+// usually the *mcp.ClientSession itself.
 func (c *WeatherClient) Check(ctx context.Context, lister bind.Lister) ([]bind.Difference, error) {
 	return c.client.Check(ctx, lister)
 }
@@ -35,7 +43,8 @@ func (c *WeatherClient) FindCity(ctx context.Context, in WeatherFindCityInput) (
 	return out, err
 }
 
-// FindCityWithResult is FindCity and also returns the whole result.
+// FindCityWithResult is FindCity and also returns the whole result, with its content and
+// _meta.
 func (c *WeatherClient) FindCityWithResult(ctx context.Context, in WeatherFindCityInput) (WeatherFindCityOutput, *mcp.CallToolResult, error) {
 	return bind.Call[WeatherFindCityOutput](ctx, c.client, weatherFindCityTool, in)
 }
@@ -48,7 +57,8 @@ func (c *WeatherClient) GetForecast(ctx context.Context, in WeatherGetForecastIn
 	return out, err
 }
 
-// GetForecastWithResult is GetForecast and also returns the whole result.
+// GetForecastWithResult is GetForecast and also returns the whole result, with its content
+// and _meta.
 func (c *WeatherClient) GetForecastWithResult(ctx context.Context, in WeatherGetForecastInput) (WeatherGetForecastOutput, *mcp.CallToolResult, error) {
 	return bind.Call[WeatherGetForecastOutput](ctx, c.client, weatherGetForecastTool, in)
 }
@@ -56,24 +66,28 @@ func (c *WeatherClient) GetForecastWithResult(ctx context.Context, in WeatherGet
 // ReportObservation calls the tool "report_observation" (Report an observation).
 //
 // Reports what the weather is like outside. It has no output schema.
+//
+// The tool declares no output schema, so this is its whole result.
 func (c *WeatherClient) ReportObservation(ctx context.Context, in WeatherReportObservationInput) (*mcp.CallToolResult, error) {
 	return c.client.Call(ctx, weatherReportObservationTool, in)
 }
 
 // WeatherFindCityInput holds the arguments of the tool "find_city".
 type WeatherFindCityInput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// Part of the name; all cities when it is empty.
 	//
-	// Default: ""
+	// Default of the server: ""
 	Query *string `json:"query,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v WeatherFindCityInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *WeatherFindCityInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -105,24 +119,26 @@ type WeatherFindCityOutputCitiesItem struct {
 
 // WeatherGetForecastInput holds the arguments of the tool "get_forecast".
 type WeatherGetForecastInput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// Name of the city, as find_city gives it.
 	City string `json:"city"`
 	// Number of days, today included.
 	//
-	// Default: 3
+	// Default of the server: 3
 	Days *int64 `json:"days,omitzero"`
 	// Units of temperatures.
 	//
-	// Default: "metric"
+	// Default of the server: "metric"
 	Units *WeatherGetForecastInputUnits `json:"units,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v WeatherGetForecastInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *WeatherGetForecastInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }

@@ -29,7 +29,7 @@ func goldenDocs(t *testing.T, path, made string) {
 	golden(t, path, []byte(head+docsMarker+made))
 }
 
-var codecMethods = regexp.MustCompile(`(?m)^func \(v \*?\w+\) (?:Marshal|Unmarshal)JSON\(.*\n.*\n}\n\n?`)
+var codecMethods = regexp.MustCompile(`(?m)^// (?:Marshal|Unmarshal)JSON .*\nfunc \(v \*?\w+\) (?:Marshal|Unmarshal)JSON\(.*\n.*\n}\n\n?`)
 
 // fileHead is what stands before the declarations.
 var fileHead = regexp.MustCompile(`(?s)^.*?\npackage sample\n+(import "[^"]*"\n|import \(.*?\n\)\n)?`)

@@ -120,7 +120,11 @@ func (e *emitter) client(c client) {
 	ctx := jen.Id("ctx").Qual("context", "Context")
 	result := jen.Op("*").Qual(importMCP, "CallToolResult")
 
-	e.declare(doc{lead: c.typeName + " calls the tools of the MCP server " + quoteText(c.server) + "."}).
+	about := []string{"Errors are those of the caller, [bind.ArgumentError], [bind.ToolError], [bind.ResultError] and [bind.InputRequiredError]."}
+	if checked(c) {
+		about = append([]string{"Arguments are checked against their schema before they are sent, and structured results when they arrive."}, about...)
+	}
+	e.declare(doc{lead: c.typeName + " calls the tools of the MCP server " + quoteText(c.server) + ".", extra: about}).
 		Type().Id(c.typeName).Struct(jen.Id("client").Op("*").Add(bind("Client")))
 	e.declare(doc{lead: "New" + c.typeName + " returns a client that calls through caller, for example an *mcp.ClientSession."}).
 		Func().Id("New"+c.typeName).
@@ -129,7 +133,7 @@ func (e *emitter) client(c client) {
 		Block(jen.Return(jen.Op("&").Id(c.typeName).Values(jen.Dict{
 			jen.Id("client"): bind("New").Call(jen.Id("caller"), jen.Id(c.toolsVar), jen.Id("opts").Op("...")),
 		})))
-	e.declare(doc{lead: "Check tells which tools a live server lacks or has changed since this code was generated."}).
+	e.declare(doc{lead: "Check compares the tools of a live server with those that this code was generated from. No differences means that every call still fits; descriptions do not count. The lister is usually the *mcp.ClientSession itself."}).
 		Func().Params(recv).Id("Check").Params(ctx, jen.Id("lister").Add(bind("Lister"))).
 		Params(jen.Index().Add(bind("Difference")), jen.Error()).
 		Block(jen.Return(jen.Id("c").Dot("client").Dot("Check").Call(jen.Id("ctx"), jen.Id("lister"))))
@@ -141,6 +145,7 @@ func (e *emitter) client(c client) {
 		}
 		args := []jen.Code{ctx, jen.Id("in").Id(m.in.name)}
 		if m.out == nil {
+			d.extra = append(d.extra[:len(d.extra):len(d.extra)], "The tool declares no output schema, so this is its whole result.")
 			e.declare(d).Func().Params(recv).Id(m.name).Params(args...).Params(result, jen.Error()).
 				Block(jen.Return(jen.Id("c").Dot("client").Dot("Call").Call(jen.Id("ctx"), jen.Id(m.toolVar), jen.Id("in"))))
 			continue
@@ -150,10 +155,20 @@ func (e *emitter) client(c client) {
 			jen.List(jen.Id("out"), jen.Id("_"), jen.Err()).Op(":=").Add(call),
 			jen.Return(jen.Id("out"), jen.Err()),
 		)
-		e.declare(doc{lead: m.fullName + " is " + m.name + " and also returns the whole result."}).
+		e.declare(doc{lead: m.fullName + " is " + m.name + " and also returns the whole result, with its content and _meta."}).
 			Func().Params(recv).Id(m.fullName).Params(args...).Params(typ(m.out), result, jen.Error()).
 			Block(jen.Return(call))
 	}
+}
+
+// checked reports whether the calls of a client are checked against schemas.
+func checked(c client) bool {
+	for _, m := range c.methods {
+		if m.in.schema != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // tools writes what the bindings know of each tool.
@@ -213,7 +228,7 @@ func (e *emitter) decl(d *decl) {
 		head.lead = d.name + " " + head.lead
 	}
 	if d.kind == unionDecl {
-		head.extra = append(head.extra[:len(head.extra):len(head.extra)], "Exactly one field is set; Raw holds what none of the others can.")
+		head.extra = append(head.extra[:len(head.extra):len(head.extra)], "Set exactly one field, or encoding fails. After decoding exactly one is set; Raw holds JSON that fits none of the others.")
 	}
 	declared := e.declare(head).Type().Id(d.name)
 	switch d.kind {
@@ -282,9 +297,9 @@ func (e *emitter) definedDecl(declared *jen.Statement, d *decl) {
 
 // codec writes the two methods of encoding/json.
 func (e *emitter) codec(d *decl, marshal, unmarshal jen.Code) {
-	e.declare(doc{}).Func().Params(value(d)).Id("MarshalJSON").Params().Params(jen.Index().Byte(), jen.Error()).
+	e.declare(doc{lead: "MarshalJSON encodes v by the rules of package rt."}).Func().Params(value(d)).Id("MarshalJSON").Params().Params(jen.Index().Byte(), jen.Error()).
 		Block(jen.Return(marshal))
-	e.declare(doc{}).Func().Params(pointer(d)).Id("UnmarshalJSON").Params(jen.Id("data").Index().Byte()).Error().
+	e.declare(doc{lead: "UnmarshalJSON decodes v by the rules of package rt."}).Func().Params(pointer(d)).Id("UnmarshalJSON").Params(jen.Id("data").Index().Byte()).Error().
 		Block(jen.Return(unmarshal))
 }
 
@@ -306,6 +321,15 @@ func marker(d *decl) string {
 	return ""
 }
 
+// meanings explain the markers where they stand.
+var meanings = map[string]string{
+	"Tuple":  "an array, one field for each place",
+	"OneOf":  "encoded as the field that is set",
+	"Open":   "unknown members are kept",
+	"Exact":  "names match exactly, unknown members are ignored",
+	"Closed": "unknown members are an error",
+}
+
 func (e *emitter) structDecl(declared *jen.Statement, d *decl) {
 	var fields []jen.Code
 	documented := false
@@ -314,7 +338,7 @@ func (e *emitter) structDecl(declared *jen.Statement, d *decl) {
 	}
 	mark := marker(d)
 	if mark != "" {
-		fields = append(fields, jen.Id("_").Qual(importRT, mark))
+		fields = append(fields, jen.Id("_").Qual(importRT, mark).Comment(meanings[mark]))
 		if documented {
 			fields = append(fields, jen.Line())
 		}

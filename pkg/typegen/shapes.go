@@ -188,6 +188,7 @@ func (w *walker) object(f *facts, p place, e *entry, root bool, more map[string]
 	case mode == ExtrasKeep, f.addlSaid && !f.closed:
 		d.codec = openCodec
 		d.fields = append(d.fields, field{
+			doc:  doc{lead: "Extras holds members that have no field of their own; they are encoded too."},
 			name: "Extras", role: extrasField, typ: &goType{kind: mapType, elem: elemOf(f.addl, "/additionalProperties")},
 		})
 	case exact:
@@ -275,7 +276,7 @@ func docOf(nodes ...*node) doc {
 		if len(d.extra) == 0 {
 			if def := n.v.Get("default"); def != nil {
 				if s := string(def.AppendCanonical(nil)); len(s) <= 120 {
-					d.extra = append(d.extra, "Default: "+s)
+					d.extra = append(d.extra, "Default of the server: "+s)
 				}
 			}
 			if ex := n.v.Get("examples"); ex.Is(schemadoc.Array) && len(ex.Items) > 0 {

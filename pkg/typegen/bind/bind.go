@@ -13,7 +13,9 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -234,7 +236,19 @@ type ToolError struct {
 	Result *mcp.CallToolResult
 }
 
-func (e *ToolError) Error() string { return "tool " + strconv.Quote(e.Tool) + " reports an error" }
+// Error names the tool and repeats what it said, in one line of bounded length.
+func (e *ToolError) Error() string {
+	const longest = 300
+	message := "tool " + strconv.Quote(e.Tool) + " reports an error"
+	text := []rune(strings.Join(strings.FieldsFunc(e.Text(), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " "))
+	if len(text) == 0 {
+		return message
+	}
+	if len(text) > longest {
+		text = append(text[:longest], '…')
+	}
+	return message + ": " + string(text)
+}
 
 // Text returns the text content of the result, which is where tools say what
 // went wrong. It is the server's text.

@@ -73,7 +73,7 @@ func TestCall(t *testing.T) {
 		{name: "nil slice in a plain struct", in: args{City: "x"}, fail: `arguments: /tags: want array, have null`},
 		{name: "error", in: good, err: lost, fail: "connection lost"},
 		{name: "no result", in: good, fail: "the call gave no result"},
-		{name: "tool error", in: good, res: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}}}, fail: `tool "forecast" reports an error`},
+		{name: "tool error", in: good, res: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}}}, fail: `tool "forecast" reports an error: a b`},
 		{name: "value that cannot be encoded", in: good, res: structured(func() {}), fail: "unsupported type"},
 	}
 	for _, tt := range tests {

@@ -35,9 +35,9 @@ func ExampleCall() {
 
 	_, _, err = bind.Call[output](context.Background(), c, forecast, input{City: "Atlantis"})
 	if e, ok := errors.AsType[*bind.ToolError](err); ok {
-		fmt.Println(err, "-", e.Text())
+		fmt.Println(e)
 	}
 	// Output:
 	// 3 <nil>
-	// tool "forecast" reports an error - no such city
+	// tool "forecast" reports an error: no such city
 }

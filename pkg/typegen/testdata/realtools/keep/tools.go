@@ -13,6 +13,12 @@ import (
 )
 
 // RealToolsClient calls the tools of the MCP server "real tools".
+//
+// Arguments are checked against their schema before they are sent, and structured results
+// when they arrive.
+//
+// Errors are those of the caller, [bind.ArgumentError], [bind.ToolError], [bind.ResultError]
+// and [bind.InputRequiredError].
 type RealToolsClient struct {
 	client *bind.Client
 }
@@ -23,7 +29,9 @@ func NewRealToolsClient(caller bind.Caller, opts ...bind.Option) *RealToolsClien
 	return &RealToolsClient{client: bind.New(caller, realToolsTools, opts...)}
 }
 
-// Check tells which tools a live server lacks or has changed since this code was generated.
+// Check compares the tools of a live server with those that this code was generated from. No
+// differences means that every call still fits; descriptions do not count. The lister is
+// usually the *mcp.ClientSession itself.
 func (c *RealToolsClient) Check(ctx context.Context, lister bind.Lister) ([]bind.Difference, error) {
 	return c.client.Check(ctx, lister)
 }
@@ -37,7 +45,8 @@ func (c *RealToolsClient) AddTasks(ctx context.Context, in AddTasksInput) (AddTa
 	return out, err
 }
 
-// AddTasksWithResult is AddTasks and also returns the whole result.
+// AddTasksWithResult is AddTasks and also returns the whole result, with its content and
+// _meta.
 func (c *RealToolsClient) AddTasksWithResult(ctx context.Context, in AddTasksInput) (AddTasksOutput, *mcp.CallToolResult, error) {
 	return bind.Call[AddTasksOutput](ctx, c.client, addTasksTool, in)
 }
@@ -50,7 +59,8 @@ func (c *RealToolsClient) AtlasListClusters(ctx context.Context, in AtlasListClu
 	return out, err
 }
 
-// AtlasListClustersWithResult is AtlasListClusters and also returns the whole result.
+// AtlasListClustersWithResult is AtlasListClusters and also returns the whole result, with
+// its content and _meta.
 func (c *RealToolsClient) AtlasListClustersWithResult(ctx context.Context, in AtlasListClustersInput) (AtlasListClustersOutput, *mcp.CallToolResult, error) {
 	return bind.Call[AtlasListClustersOutput](ctx, c.client, atlasListClustersTool, in)
 }
@@ -60,6 +70,8 @@ func (c *RealToolsClient) AtlasListClustersWithResult(ctx context.Context, in At
 // Creates a new feature flag within a project. AI agents can use this operation to define
 // feature toggles for controlled rollouts, experimentation, or gated features, automating
 // the flag setup process.
+//
+// The tool declares no output schema, so this is its whole result.
 func (c *RealToolsClient) CreateFeatureFlag(ctx context.Context, in CreateFeatureFlagInput) (*mcp.CallToolResult, error) {
 	return c.client.Call(ctx, createFeatureFlagTool, in)
 }
@@ -71,6 +83,8 @@ func (c *RealToolsClient) CreateFeatureFlag(ctx context.Context, in CreateFeatur
 // repository remotely; do not use it for local file operations. In order to obtain the SHA
 // of original file version before updating, use the following git command: git rev-parse
 // <branch>:<path to file> SHA MUST be provided for existing file updates.
+//
+// The tool declares no output schema, so this is its whole result.
 func (c *RealToolsClient) CreateOrUpdateFile(ctx context.Context, in CreateOrUpdateFileInput) (*mcp.CallToolResult, error) {
 	return c.client.Call(ctx, createOrUpdateFileTool, in)
 }
@@ -86,7 +100,8 @@ func (c *RealToolsClient) FindProjects(ctx context.Context, in FindProjectsInput
 	return out, err
 }
 
-// FindProjectsWithResult is FindProjects and also returns the whole result.
+// FindProjectsWithResult is FindProjects and also returns the whole result, with its content
+// and _meta.
 func (c *RealToolsClient) FindProjectsWithResult(ctx context.Context, in FindProjectsInput) (FindProjectsOutput, *mcp.CallToolResult, error) {
 	return bind.Call[FindProjectsOutput](ctx, c.client, findProjectsTool, in)
 }
@@ -96,6 +111,8 @@ func (c *RealToolsClient) FindProjectsWithResult(ctx context.Context, in FindPro
 // List all secrets in your Key Vault or get a specific secret by name. Shows all secret
 // names in the vault (without values), or retrieves the secret value and full details
 // including enabled status and expiration dates.
+//
+// The tool declares no output schema, so this is its whole result.
 func (c *RealToolsClient) KeyvaultSecretGet(ctx context.Context, in KeyvaultSecretGetInput) (*mcp.CallToolResult, error) {
 	return c.client.Call(ctx, keyvaultSecretGetTool, in)
 }
@@ -104,6 +121,8 @@ func (c *RealToolsClient) KeyvaultSecretGet(ctx context.Context, in KeyvaultSecr
 //
 // List issues in a GitHub repository. For pagination, use the 'endCursor' from the previous
 // response's 'pageInfo' in the 'after' parameter.
+//
+// The tool declares no output schema, so this is its whole result.
 func (c *RealToolsClient) ListIssues(ctx context.Context, in ListIssuesInput) (*mcp.CallToolResult, error) {
 	return c.client.Call(ctx, listIssuesTool, in)
 }
@@ -112,6 +131,8 @@ func (c *RealToolsClient) ListIssues(ctx context.Context, in ListIssuesInput) (*
 //
 // Crawl a website starting from a URL. Extracts content from pages with configurable depth
 // and breadth.
+//
+// The tool declares no output schema, so this is its whole result.
 func (c *RealToolsClient) TavilyCrawl(ctx context.Context, in TavilyCrawlInput) (*mcp.CallToolResult, error) {
 	return c.client.Call(ctx, tavilyCrawlTool, in)
 }
@@ -140,6 +161,8 @@ func (c *RealToolsClient) TavilyCrawl(ctx context.Context, in TavilyCrawlInput) 
 // - quantity (int, optional): The quantity of the plan to subscribe to.
 //
 // - deleted (bool, optional): Whether to delete this item.
+//
+// The tool declares no output schema, so this is its whole result.
 func (c *RealToolsClient) UpdateSubscription(ctx context.Context, in UpdateSubscriptionInput) (*mcp.CallToolResult, error) {
 	return c.client.Call(ctx, updateSubscriptionTool, in)
 }
@@ -169,24 +192,27 @@ func (c *RealToolsClient) ZephyrGetTestCaseLinks(ctx context.Context, in ZephyrG
 }
 
 // ZephyrGetTestCaseLinksWithResult is ZephyrGetTestCaseLinks and also returns the whole
-// result.
+// result, with its content and _meta.
 func (c *RealToolsClient) ZephyrGetTestCaseLinksWithResult(ctx context.Context, in ZephyrGetTestCaseLinksInput) (ZephyrGetTestCaseLinksOutput, *mcp.CallToolResult, error) {
 	return bind.Call[ZephyrGetTestCaseLinksOutput](ctx, c.client, zephyrGetTestCaseLinksTool, in)
 }
 
 // AddTasksInput holds the arguments of the tool "add-tasks".
 type AddTasksInput struct {
-	_ rt.Open
+	_ rt.Open // unknown members are kept
 
 	// The array of tasks to add (max 25).
-	Tasks  []AddTasksInputTasksItem   `json:"tasks"`
+	Tasks []AddTasksInputTasksItem `json:"tasks"`
+	// Extras holds members that have no field of their own; they are encoded too.
 	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AddTasksInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AddTasksInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -198,7 +224,7 @@ func (v AddTasksInput) Validate() error {
 
 // AddTasksInputTasksItem is the type of the items of [AddTasksInput.Tasks].
 type AddTasksInputTasksItem struct {
-	_ rt.Open
+	_ rt.Open // unknown members are kept
 
 	// The task name/title. Should be concise and actionable (e.g., "Review PR #123", "Call
 	// dentist"). For longer content, use the description field instead. Supports Markdown.
@@ -233,14 +259,17 @@ type AddTasksInputTasksItem struct {
 	// address. User must be a collaborator on the target project.
 	ResponsibleUser *string `json:"responsibleUser,omitzero"`
 	// The section ID to add this task to.
-	SectionID *string                    `json:"sectionId,omitzero"`
-	Extras    map[string]json.RawMessage `json:"-" rt:"extras"`
+	SectionID *string `json:"sectionId,omitzero"`
+	// Extras holds members that have no field of their own; they are encoded too.
+	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AddTasksInputTasksItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AddTasksInputTasksItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -270,7 +299,7 @@ func (v AddTasksInputTasksItemPriority) Valid() bool {
 
 // AddTasksOutput is the structured result of the tool "add-tasks".
 type AddTasksOutput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// The number of failed task creations.
 	FailureCount float64 `json:"failureCount"`
@@ -286,10 +315,12 @@ type AddTasksOutput struct {
 	TotalRequested float64 `json:"totalRequested"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AddTasksOutput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AddTasksOutput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -301,7 +332,7 @@ func (v AddTasksOutput) Validate() error {
 
 // AddTasksOutputFailuresItem is the type of the items of [AddTasksOutput.Failures].
 type AddTasksOutputFailuresItem struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// The error code, if available.
 	Code *string `json:"code,omitzero"`
@@ -311,17 +342,19 @@ type AddTasksOutputFailuresItem struct {
 	Item string `json:"item"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AddTasksOutputFailuresItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AddTasksOutputFailuresItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
 
 // AddTasksOutputTasksItem is the type of the items of [AddTasksOutput.Tasks].
 type AddTasksOutputTasksItem struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// When the task was created (ISO 8601 format).
 	AddedAt *string `json:"addedAt,omitzero"`
@@ -361,10 +394,12 @@ type AddTasksOutputTasksItem struct {
 	SectionID *string `json:"sectionId,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AddTasksOutputTasksItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AddTasksOutputTasksItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -394,34 +429,39 @@ func (v AddTasksOutputTasksItemPriority) Valid() bool {
 
 // AddTasksOutputTasksItemRecurring is the type of [AddTasksOutputTasksItem.Recurring].
 //
-// Exactly one field is set; Raw holds what none of the others can.
+// Set exactly one field, or encoding fails. After decoding exactly one is set; Raw holds
+// JSON that fits none of the others.
 type AddTasksOutputTasksItemRecurring struct {
-	_      rt.OneOf
+	_      rt.OneOf // encoded as the field that is set
 	Bool   *bool
 	String *string
 	Raw    json.RawMessage
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AddTasksOutputTasksItemRecurring) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AddTasksOutputTasksItemRecurring) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
 
 // AtlasListClustersInput holds the arguments of the tool "atlas-list-clusters".
 type AtlasListClustersInput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// Atlas project ID to filter clusters.
 	ProjectID *string `json:"projectId,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AtlasListClustersInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AtlasListClustersInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -433,17 +473,19 @@ func (v AtlasListClustersInput) Validate() error {
 
 // AtlasListClustersOutput is the structured result of the tool "atlas-list-clusters".
 type AtlasListClustersOutput struct {
-	_           rt.Closed
+	_           rt.Closed                             // unknown members are an error
 	Clusters    []AtlasListClustersOutputClustersItem `json:"clusters"`
 	ProjectID   *string                               `json:"projectId,omitzero"`
 	ProjectName *string                               `json:"projectName,omitzero"`
 	TotalCount  float64                               `json:"totalCount"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AtlasListClustersOutput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AtlasListClustersOutput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -456,18 +498,21 @@ func (v AtlasListClustersOutput) Validate() error {
 // AtlasListClustersOutputClustersItem is the type of the items of
 // [AtlasListClustersOutput.Clusters].
 //
-// Exactly one field is set; Raw holds what none of the others can.
+// Set exactly one field, or encoding fails. After decoding exactly one is set; Raw holds
+// JSON that fits none of the others.
 type AtlasListClustersOutputClustersItem struct {
-	_            rt.OneOf
+	_            rt.OneOf // encoded as the field that is set
 	ClusterName  *AtlasListClustersOutputClustersItemClusterName
 	InstanceType *AtlasListClustersOutputClustersItemInstanceType
 	Raw          json.RawMessage
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AtlasListClustersOutputClustersItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AtlasListClustersOutputClustersItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -475,16 +520,18 @@ func (v *AtlasListClustersOutputClustersItem) UnmarshalJSON(data []byte) error {
 // AtlasListClustersOutputClustersItemClusterName is the type of
 // [AtlasListClustersOutputClustersItem.ClusterName].
 type AtlasListClustersOutputClustersItemClusterName struct {
-	_           rt.Closed
-	ClusterName *string `json:"clusterName,omitzero"`
-	ProjectID   *string `json:"projectId,omitzero"`
-	ProjectName *string `json:"projectName,omitzero"`
+	_           rt.Closed // unknown members are an error
+	ClusterName *string   `json:"clusterName,omitzero"`
+	ProjectID   *string   `json:"projectId,omitzero"`
+	ProjectName *string   `json:"projectName,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AtlasListClustersOutputClustersItemClusterName) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AtlasListClustersOutputClustersItemClusterName) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -492,7 +539,7 @@ func (v *AtlasListClustersOutputClustersItemClusterName) UnmarshalJSON(data []by
 // AtlasListClustersOutputClustersItemInstanceType is the type of
 // [AtlasListClustersOutputClustersItem.InstanceType].
 type AtlasListClustersOutputClustersItemInstanceType struct {
-	_                 rt.Closed
+	_                 rt.Closed                                                   // unknown members are an error
 	ClusterID         *string                                                     `json:"clusterId,omitzero"`
 	ConnectionStrings map[string]json.RawMessage                                  `json:"connectionStrings,omitzero"`
 	InstanceSize      *string                                                     `json:"instanceSize,omitzero"`
@@ -506,10 +553,12 @@ type AtlasListClustersOutputClustersItemInstanceType struct {
 	State             *AtlasListClustersOutputClustersItemInstanceTypeState       `json:"state,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v AtlasListClustersOutputClustersItemInstanceType) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *AtlasListClustersOutputClustersItemInstanceType) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -564,14 +613,16 @@ func (v AtlasListClustersOutputClustersItemInstanceTypeState) Valid() bool {
 
 // CreateFeatureFlagInput holds the arguments of the tool "create-feature-flag".
 type CreateFeatureFlagInput struct {
-	_       rt.Closed
+	_       rt.Closed                     // unknown members are an error
 	Request CreateFeatureFlagInputRequest `json:"request"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -583,16 +634,18 @@ func (v CreateFeatureFlagInput) Validate() error {
 
 // CreateFeatureFlagInputRequest is the type of [CreateFeatureFlagInput.Request].
 type CreateFeatureFlagInputRequest struct {
-	_               rt.Closed
+	_               rt.Closed                                    // unknown members are an error
 	FeatureFlagBody CreateFeatureFlagInputRequestFeatureFlagBody `json:"FeatureFlagBody"`
 	Clone           *string                                      `json:"clone,omitzero"`
 	ProjectKey      string                                       `json:"projectKey"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequest) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequest) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -600,7 +653,7 @@ func (v *CreateFeatureFlagInputRequest) UnmarshalJSON(data []byte) error {
 // CreateFeatureFlagInputRequestFeatureFlagBody is the type of
 // [CreateFeatureFlagInputRequest.FeatureFlagBody].
 type CreateFeatureFlagInputRequestFeatureFlagBody struct {
-	_                      rt.Closed
+	_                      rt.Closed                                                                    // unknown members are an error
 	ClientSideAvailability *CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability          `json:"clientSideAvailability,omitzero"`
 	CustomProperties       map[string]CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue `json:"customProperties,omitzero"`
 	Defaults               *CreateFeatureFlagInputRequestFeatureFlagBodyDefaults                        `json:"defaults,omitzero"`
@@ -619,10 +672,12 @@ type CreateFeatureFlagInputRequestFeatureFlagBody struct {
 	Variations             []CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem                 `json:"variations,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequestFeatureFlagBody) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequestFeatureFlagBody) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -630,15 +685,17 @@ func (v *CreateFeatureFlagInputRequestFeatureFlagBody) UnmarshalJSON(data []byte
 // CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability is the type of
 // [CreateFeatureFlagInputRequestFeatureFlagBody.ClientSideAvailability].
 type CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability struct {
-	_                  rt.Closed
-	UsingEnvironmentID bool `json:"usingEnvironmentId"`
-	UsingMobileKey     bool `json:"usingMobileKey"`
+	_                  rt.Closed // unknown members are an error
+	UsingEnvironmentID bool      `json:"usingEnvironmentId"`
+	UsingMobileKey     bool      `json:"usingMobileKey"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -646,15 +703,17 @@ func (v *CreateFeatureFlagInputRequestFeatureFlagBodyClientSideAvailability) Unm
 // CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue is the type of the
 // values of [CreateFeatureFlagInputRequestFeatureFlagBody.CustomProperties].
 type CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue struct {
-	_     rt.Closed
-	Name  string   `json:"name"`
-	Value []string `json:"value"`
+	_     rt.Closed // unknown members are an error
+	Name  string    `json:"name"`
+	Value []string  `json:"value"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -662,15 +721,17 @@ func (v *CreateFeatureFlagInputRequestFeatureFlagBodyCustomPropertiesValue) Unma
 // CreateFeatureFlagInputRequestFeatureFlagBodyDefaults is the type of
 // [CreateFeatureFlagInputRequestFeatureFlagBody.Defaults].
 type CreateFeatureFlagInputRequestFeatureFlagBodyDefaults struct {
-	_            rt.Closed
-	OffVariation int64 `json:"offVariation"`
-	OnVariation  int64 `json:"onVariation"`
+	_            rt.Closed // unknown members are an error
+	OffVariation int64     `json:"offVariation"`
+	OnVariation  int64     `json:"onVariation"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyDefaults) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyDefaults) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -678,15 +739,17 @@ func (v *CreateFeatureFlagInputRequestFeatureFlagBodyDefaults) UnmarshalJSON(dat
 // CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem is the type of the
 // items of [CreateFeatureFlagInputRequestFeatureFlagBody.InitialPrerequisites].
 type CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem struct {
-	_           rt.Closed
-	Key         string `json:"key"`
-	VariationID string `json:"variationId"`
+	_           rt.Closed // unknown members are an error
+	Key         string    `json:"key"`
+	VariationID string    `json:"variationId"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -694,15 +757,17 @@ func (v *CreateFeatureFlagInputRequestFeatureFlagBodyInitialPrerequisitesItem) U
 // CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings is the type of
 // [CreateFeatureFlagInputRequestFeatureFlagBody.MigrationSettings].
 type CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings struct {
-	_           rt.Closed
-	ContextKind *string `json:"contextKind,omitzero"`
-	StageCount  int64   `json:"stageCount"`
+	_           rt.Closed // unknown members are an error
+	ContextKind *string   `json:"contextKind,omitzero"`
+	StageCount  int64     `json:"stageCount"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyMigrationSettings) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -730,28 +795,30 @@ func (v CreateFeatureFlagInputRequestFeatureFlagBodyPurpose) Valid() bool {
 // CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem is the type of the items of
 // [CreateFeatureFlagInputRequestFeatureFlagBody.Variations].
 type CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem struct {
-	_           rt.Closed
+	_           rt.Closed       // unknown members are an error
 	ID          *string         `json:"_id,omitzero"`
 	Description *string         `json:"description,omitzero"`
 	Name        *string         `json:"name,omitzero"`
 	Value       json.RawMessage `json:"value,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateFeatureFlagInputRequestFeatureFlagBodyVariationsItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
 
 // CreateOrUpdateFileInput holds the arguments of the tool "create_or_update_file".
 type CreateOrUpdateFileInput struct {
-	_ rt.Open
+	_ rt.Open // unknown members are kept
 
 	// Set true to update a symbolic link itself; content must be its new target path.
 	//
-	// Default: false
+	// Default of the server: false
 	AllowSymlinkWrite *bool `json:"allow_symlink_write,omitzero"`
 	// Branch to create/update the file in.
 	Branch string `json:"branch"`
@@ -767,14 +834,17 @@ type CreateOrUpdateFileInput struct {
 	// Repository name.
 	Repo string `json:"repo"`
 	// The blob SHA of the file being replaced. Required if the file already exists.
-	Sha    *string                    `json:"sha,omitzero"`
+	Sha *string `json:"sha,omitzero"`
+	// Extras holds members that have no field of their own; they are encoded too.
 	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v CreateOrUpdateFileInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *CreateOrUpdateFileInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -786,7 +856,7 @@ func (v CreateOrUpdateFileInput) Validate() error {
 
 // FindProjectsInput holds the arguments of the tool "find-projects".
 type FindProjectsInput struct {
-	_ rt.Open
+	_ rt.Open // unknown members are kept
 
 	// Which projects to return by archive status: 'active' (default, non-archived only),
 	// 'archived' (archived only), or 'all' (both active and archived). Each project includes an
@@ -798,19 +868,22 @@ type FindProjectsInput struct {
 	Cursor *string `json:"cursor,omitzero"`
 	// The maximum number of projects to return.
 	//
-	// Default: 50
+	// Default of the server: 50
 	Limit *int64 `json:"limit,omitzero"`
 	// Search for a project by name (partial and case insensitive match). Supports wildcards
 	// (e.g. "work*" for prefix match). Use "\*" for a literal asterisk. If omitted, all projects
 	// are returned.
-	SearchText *string                    `json:"searchText,omitzero"`
-	Extras     map[string]json.RawMessage `json:"-" rt:"extras"`
+	SearchText *string `json:"searchText,omitzero"`
+	// Extras holds members that have no field of their own; they are encoded too.
+	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v FindProjectsInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *FindProjectsInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -843,7 +916,7 @@ func (v FindProjectsInputArchivedStatus) Valid() bool {
 
 // FindProjectsOutput is the structured result of the tool "find-projects".
 type FindProjectsOutput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// The filters that were applied to the search.
 	AppliedFilters map[string]json.RawMessage `json:"appliedFilters"`
@@ -857,10 +930,12 @@ type FindProjectsOutput struct {
 	TotalCount float64 `json:"totalCount"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v FindProjectsOutput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *FindProjectsOutput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -872,7 +947,7 @@ func (v FindProjectsOutput) Validate() error {
 
 // FindProjectsOutputProjectsItem is the type of the items of [FindProjectsOutput.Projects].
 type FindProjectsOutputProjectsItem struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// The ordering index of the project among its siblings.
 	ChildOrder float64 `json:"childOrder"`
@@ -902,10 +977,12 @@ type FindProjectsOutputProjectsItem struct {
 	WorkspaceID *string `json:"workspaceId,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v FindProjectsOutputProjectsItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *FindProjectsOutputProjectsItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -967,7 +1044,7 @@ func (v FindProjectsOutputProjectsItemColor) Valid() bool {
 
 // KeyvaultSecretGetInput holds the arguments of the tool "keyvault_secret_get".
 type KeyvaultSecretGetInput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// Authentication method to use. Options: 'credential' (Azure CLI/managed identity), 'key'
 	// (access key), or 'connectionString'.
@@ -998,10 +1075,12 @@ type KeyvaultSecretGetInput struct {
 	Vault string `json:"vault"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v KeyvaultSecretGetInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *KeyvaultSecretGetInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1053,7 +1132,7 @@ func (v KeyvaultSecretGetInputRetryMode) Valid() bool {
 
 // ListIssuesInput holds the arguments of the tool "list_issues".
 type ListIssuesInput struct {
-	_ rt.Open
+	_ rt.Open // unknown members are kept
 
 	// Cursor for pagination. Use the cursor from the previous response.
 	After *string `json:"after,omitzero"`
@@ -1080,14 +1159,17 @@ type ListIssuesInput struct {
 	// Filter by date (ISO 8601 timestamp)
 	Since *string `json:"since,omitzero"`
 	// Filter by state, by default both open and closed issues are returned when not provided.
-	State  *ListIssuesInputState      `json:"state,omitzero"`
+	State *ListIssuesInputState `json:"state,omitzero"`
+	// Extras holds members that have no field of their own; they are encoded too.
 	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v ListIssuesInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *ListIssuesInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1119,20 +1201,23 @@ func (v ListIssuesInputDirection) Valid() bool {
 // ListIssuesInputFieldFiltersItem is the type of the items of
 // [ListIssuesInput.FieldFilters].
 type ListIssuesInputFieldFiltersItem struct {
-	_ rt.Open
+	_ rt.Open // unknown members are kept
 
 	// Name of the custom field (e.g. "Priority"). Case-insensitive.
 	FieldName string `json:"field_name"`
 	// Value to filter on. For single-select fields, the option name (e.g. "P1"). For dates,
 	// YYYY-MM-DD. For numbers, the numeric value as a string. For text, the text value.
-	Value  string                     `json:"value"`
+	Value string `json:"value"`
+	// Extras holds members that have no field of their own; they are encoded too.
 	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v ListIssuesInputFieldFiltersItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *ListIssuesInputFieldFiltersItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1216,59 +1301,62 @@ func (v ListIssuesInputState) Valid() bool {
 
 // TavilyCrawlInput holds the arguments of the tool "tavily_crawl".
 type TavilyCrawlInput struct {
-	_ rt.Open
+	_ rt.Open // unknown members are kept
 
 	// Whether to return external links in the final response.
 	//
-	// Default: true
+	// Default of the server: true
 	AllowExternal *bool `json:"allow_external,omitzero"`
 	// Advanced extraction retrieves more data, including tables and embedded content, with
 	// higher success but may increase latency.
 	//
-	// Default: "basic"
+	// Default of the server: "basic"
 	ExtractDepth *TavilyCrawlInputExtractDepth `json:"extract_depth,omitzero"`
 	// The format of the extracted web page content. markdown returns content in markdown format.
 	// text returns plain text and may increase latency.
 	//
-	// Default: "markdown"
+	// Default of the server: "markdown"
 	Format *TavilyCrawlInputFormat `json:"format,omitzero"`
 	// Whether to include the favicon URL for each result.
 	//
-	// Default: false
+	// Default of the server: false
 	IncludeFavicon *bool `json:"include_favicon,omitzero"`
 	// Natural language instructions for the crawler. Instructions specify which types of pages
 	// the crawler should return.
 	Instructions *string `json:"instructions,omitzero"`
 	// Total number of links the crawler will process before stopping.
 	//
-	// Default: 50
+	// Default of the server: 50
 	Limit *int64 `json:"limit,omitzero"`
 	// Max number of links to follow per level of the tree (i.e., per page)
 	//
-	// Default: 20
+	// Default of the server: 20
 	MaxBreadth *int64 `json:"max_breadth,omitzero"`
 	// Max depth of the crawl. Defines how far from the base URL the crawler can explore.
 	//
-	// Default: 1
+	// Default of the server: 1
 	MaxDepth *int64 `json:"max_depth,omitzero"`
 	// Regex patterns to restrict crawling to specific domains or subdomains (e.g.,
 	// ^docs\.example\.com$)
 	//
-	// Default: []
+	// Default of the server: []
 	SelectDomains []string `json:"select_domains,omitzero"`
 	// Regex patterns to select only URLs with specific path patterns (e.g., /docs/.*, /api/v1.*)
 	//
-	// Default: []
+	// Default of the server: []
 	SelectPaths []string `json:"select_paths,omitzero"`
 	// The root URL to begin the crawl.
-	URL    string                     `json:"url"`
+	URL string `json:"url"`
+	// Extras holds members that have no field of their own; they are encoded too.
 	Extras map[string]json.RawMessage `json:"-" rt:"extras"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v TavilyCrawlInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *TavilyCrawlInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1318,7 +1406,7 @@ func (v TavilyCrawlInputFormat) Valid() bool {
 
 // UpdateSubscriptionInput holds the arguments of the tool "update_subscription".
 type UpdateSubscriptionInput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// A list of subscription items to update, add, or remove.
 	Items []UpdateSubscriptionInputItemsItem `json:"items,omitzero"`
@@ -1328,10 +1416,12 @@ type UpdateSubscriptionInput struct {
 	Subscription string `json:"subscription"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v UpdateSubscriptionInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *UpdateSubscriptionInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1344,7 +1434,7 @@ func (v UpdateSubscriptionInput) Validate() error {
 // UpdateSubscriptionInputItemsItem is the type of the items of
 // [UpdateSubscriptionInput.Items].
 type UpdateSubscriptionInputItemsItem struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// Whether to delete this item.
 	Deleted *bool `json:"deleted,omitzero"`
@@ -1356,10 +1446,12 @@ type UpdateSubscriptionInputItemsItem struct {
 	Quantity *int64 `json:"quantity,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v UpdateSubscriptionInputItemsItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *UpdateSubscriptionInputItemsItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1390,16 +1482,18 @@ func (v UpdateSubscriptionInputProrationBehavior) Valid() bool {
 
 // ZephyrGetTestCaseLinksInput holds the arguments of the tool "zephyr_get_test_case_links".
 type ZephyrGetTestCaseLinksInput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// The key of the test case. Test case keys are of the format [A-Z]+-T[0-9]+
 	TestCaseKey string `json:"testCaseKey"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v ZephyrGetTestCaseLinksInput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *ZephyrGetTestCaseLinksInput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1414,7 +1508,7 @@ func (v ZephyrGetTestCaseLinksInput) Validate() error {
 //
 // A list of links for this test case.
 type ZephyrGetTestCaseLinksOutput struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// A list of Jira issues linked to this entity.
 	Issues []ZephyrGetTestCaseLinksOutputIssuesItem `json:"issues,omitzero"`
@@ -1424,10 +1518,12 @@ type ZephyrGetTestCaseLinksOutput struct {
 	WebLinks []ZephyrGetTestCaseLinksOutputWebLinksItem `json:"webLinks,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v ZephyrGetTestCaseLinksOutput) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *ZephyrGetTestCaseLinksOutput) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1440,7 +1536,7 @@ func (v ZephyrGetTestCaseLinksOutput) Validate() error {
 // ZephyrGetTestCaseLinksOutputIssuesItem is the type of the items of
 // [ZephyrGetTestCaseLinksOutput.Issues].
 type ZephyrGetTestCaseLinksOutputIssuesItem struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// The ID that represents the link between the entity and the Jira issue.
 	ID *int64 `json:"id,omitzero"`
@@ -1454,10 +1550,12 @@ type ZephyrGetTestCaseLinksOutputIssuesItem struct {
 	Type *ZephyrGetTestCaseLinksOutputIssuesItemType `json:"type,omitzero"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v ZephyrGetTestCaseLinksOutputIssuesItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *ZephyrGetTestCaseLinksOutputIssuesItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
@@ -1487,7 +1585,7 @@ func (v ZephyrGetTestCaseLinksOutputIssuesItemType) Valid() bool {
 // ZephyrGetTestCaseLinksOutputWebLinksItem is the type of the items of
 // [ZephyrGetTestCaseLinksOutput.WebLinks].
 type ZephyrGetTestCaseLinksOutputWebLinksItem struct {
-	_ rt.Closed
+	_ rt.Closed // unknown members are an error
 
 	// The web link description.
 	Description *string `json:"description,omitzero"`
@@ -1501,10 +1599,12 @@ type ZephyrGetTestCaseLinksOutputWebLinksItem struct {
 	URL string `json:"url"`
 }
 
+// MarshalJSON encodes v by the rules of package rt.
 func (v ZephyrGetTestCaseLinksOutputWebLinksItem) MarshalJSON() ([]byte, error) {
 	return rt.Marshal(&v)
 }
 
+// UnmarshalJSON decodes v by the rules of package rt.
 func (v *ZephyrGetTestCaseLinksOutputWebLinksItem) UnmarshalJSON(data []byte) error {
 	return rt.Unmarshal(data, v)
 }
