@@ -87,7 +87,7 @@ check-imports:
 # program makes.
 .PHONY: check-examples
 check-examples:
-	$(call step,examples,$(GO) run ./cmd/mcpctl generate --check examples/weather/mcp.json)
+	$(call step,examples,$(GO) run ./cmd/mcpctl generate --check examples/weather/mcp.json && $(GO) run ./cmd/mcpctl diff --fail-on any examples/contracts/catalogue.json examples/contracts/mcp.json)
 
 # Compiles the product and type-checks its tests for the systems that this
 # machine is not.

@@ -56,8 +56,6 @@ const (
 	TaskForbidden       Code = "task-forbidden"
 	TaskAllowed         Code = "task-allowed"
 	ExecutionChanged    Code = "execution-changed"
-	InputSchemaAdded    Code = "input-schema-added"
-	InputSchemaRemoved  Code = "input-schema-removed"
 	OutputSchemaAdded   Code = "output-schema-added"
 	OutputSchemaRemoved Code = "output-schema-removed"
 	AnnotationsChanged  Code = "annotations-changed"
