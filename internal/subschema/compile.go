@@ -122,26 +122,47 @@ func (c *compiler) once(k compileKey, compile func() *formula) *formula {
 }
 
 // identity is a text that two schemas share only if they mean the same: their
-// own text, and where references could lead elsewhere, that of their document.
+// own, and those of all schemas that references in them lead to.
 func (d *Document) identity(v *schemadoc.Value) string {
-	text := string(v.AppendContract(nil))
-	if hasReference(v) {
-		text += "\n" + d.Pointer(v) + "\n" + string(d.Root.AppendContract(nil))
-	}
+	var text []byte
 	if d.Dialect == Draft07 {
-		text += "\ndraft-07"
+		text = append(text, "draft-07 "...)
 	}
-	return text
+	seen := map[*schemadoc.Value]bool{v: true}
+	for queue := []*schemadoc.Value{v}; len(queue) > 0; queue = queue[1:] {
+		text = append(queue[0].AppendContract(text), '\n')
+		queue = d.targets(queue[0], queue, seen)
+		if len(seen) > MaxNodes {
+			return string(text) + d.Pointer(v) + string(d.Root.AppendContract(nil))
+		}
+	}
+	if hasKeyword(v, "$dynamicRef") || hasKeyword(v, "$id") || len(seen) > 1 && hasKeyword(d.Root, "$id") {
+		text = d.Root.AppendContract(append(text, d.Pointer(v)...))
+	}
+	return string(text)
 }
 
-func hasReference(v *schemadoc.Value) bool {
-	for _, keyword := range []string{"$ref", "$dynamicRef", "$id"} {
-		if v.Get(keyword) != nil {
-			return true
+// targets appends what the references in a schema lead to, but what was seen.
+func (d *Document) targets(v *schemadoc.Value, to []*schemadoc.Value, seen map[*schemadoc.Value]bool) []*schemadoc.Value {
+	if ref := v.Get("$ref"); ref.Is(schemadoc.String) {
+		if target := d.Resolve(v, ref.Text); target != nil && !seen[target] {
+			seen[target] = true
+			to = append(to, target)
 		}
 	}
 	for _, sub := range v.Subschemas() {
-		if hasReference(sub) {
+		to = d.targets(sub, to, seen)
+	}
+	return to
+}
+
+// hasKeyword reports whether a schema or one inside it has a keyword.
+func hasKeyword(v *schemadoc.Value, keyword string) bool {
+	if v.Get(keyword) != nil {
+		return true
+	}
+	for _, sub := range v.Subschemas() {
+		if hasKeyword(sub, keyword) {
 			return true
 		}
 	}
@@ -171,9 +192,12 @@ func (c *compiler) inPlace(v *schemadoc.Value, m Mode) *formula {
 			return all[0]
 		}
 	}
-	for _, keyword := range []string{"$dynamicRef", "$recursiveRef"} {
-		if v.Get(keyword) != nil && c.doc.Dialect == Draft202012 {
-			all = append(all, c.opaque(keyword+" "+c.doc.identity(v), keyword+" is not compared"))
+	if ref := v.Get("$dynamicRef"); ref != nil && c.doc.Dialect == Draft202012 {
+		if ref.Is(schemadoc.String) && c.doc.single() {
+			// Where all is one resource there is one place that it can mean.
+			all = append(all, c.reference(v, ref, m))
+		} else {
+			all = append(all, c.opaque("$dynamicRef "+c.doc.identity(v), "$dynamicRef between schemas with an $id is not compared"))
 		}
 	}
 	all = append(all, c.types(v), c.values(v))

@@ -153,6 +153,16 @@ func join(base, ref string) string {
 	return b.ResolveReference(r).String()
 }
 
+// single reports whether the document is one resource.
+func (d *Document) single() bool {
+	for _, r := range d.resources {
+		if r != d.Root {
+			return false
+		}
+	}
+	return true
+}
+
 // Pointer returns where a schema stands in the document.
 func (d *Document) Pointer(v *schemadoc.Value) string { return d.places[v] }
 

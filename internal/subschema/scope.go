@@ -40,8 +40,9 @@ func (d *Document) gather(v *schemadoc.Value, sc *scope, seen map[*schemadoc.Val
 			return
 		}
 	}
-	if v.Get("$dynamicRef") != nil {
-		sc.simple = false
+	if ref := v.Get("$dynamicRef"); ref != nil {
+		sc.simple = sc.simple && d.single()
+		d.gather(d.Resolve(v, ref.Str()), sc, seen)
 	}
 	for _, m := range members(v.Get("properties")) {
 		sc.names[m.Name] = true
@@ -136,8 +137,10 @@ func (d *Document) unevaluatedInside(v *schemadoc.Value, seen map[*schemadoc.Val
 	if !first && v.Get("unevaluatedProperties") != nil {
 		return true
 	}
-	if ref := v.Get("$ref"); ref.Is(schemadoc.String) && d.unevaluatedInside(d.Resolve(v, ref.Text), seen) {
-		return true
+	for _, keyword := range []string{"$ref", "$dynamicRef"} {
+		if ref := v.Get(keyword); ref.Is(schemadoc.String) && d.unevaluatedInside(d.Resolve(v, ref.Text), seen) {
+			return true
+		}
 	}
 	for _, item := range items(v.Get("allOf")) {
 		if d.unevaluatedInside(item, seen) {

@@ -49,7 +49,13 @@ func (l *locator) run() {
 	whole := l.judge.judge(l.was, l.is)
 	first := len(l.out.changes)
 	l.walk(l.was, l.is, whole, true)
-	l.attach(l.out.changes[first:], witnessText(whole.witness))
+	found := l.out.changes[first:]
+	if whole.undecided && !slices.ContainsFunc(found, func(c Change) bool { return c.Code == NotDecided }) {
+		// What was found might not be all.
+		l.out.add(Change{Side: l.side, Code: NotDecided, Severity: Risky, Reason: whole.reason})
+		return
+	}
+	l.attach(found, witnessText(whole.witness))
 }
 
 // attach gives the changes that decide the verdict on the whole its witness:
