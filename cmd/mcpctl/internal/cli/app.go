@@ -21,6 +21,7 @@ import (
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/internal/atomicfile"
 	"github.com/mcpctl/mcpctl/internal/redact"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client"
 )
 
@@ -105,6 +106,9 @@ func (app *App) loadConfig(ctx context.Context, named string) (*config.Config, e
 
 // trustStore remembers what was accepted.
 func (app *App) trustStore() config.TrustStore {
+	if app.UserDir == "" {
+		return config.TrustStore{} // a relative path would lead into the checkout
+	}
 	return config.TrustStore{Path: filepath.Join(app.UserDir, "trusted.json")}
 }
 
@@ -208,6 +212,10 @@ func (app *App) discover(ctx context.Context, specs []client.Spec) (client.Disco
 	stop := app.Err.Progress(waiting.String)
 	found := c.Discover(ctx)
 	stop()
+	for i, r := range found.Results {
+		// Marks tools of one name, of which only one can be called.
+		found.Results[i].Server = catalog.New(r.Server).Servers[0]
+	}
 	return found, c.Close(context.WithoutCancel(ctx))
 }
 
@@ -248,7 +256,10 @@ func (app *App) report(results []client.ServerResult, jsonOutput bool) error {
 		if r.Err == nil {
 			continue
 		}
-		app.printError(r.Err, jsonOutput)
+		// A server that was left because of a signal did not fail.
+		if e, ok := errors.AsType[*client.ServerError](r.Err); !ok || e.Class != client.ClassCancelled {
+			app.printError(r.Err, jsonOutput)
+		}
 		if worst == nil || precedes(exitCode(r.Err), exitCode(worst)) {
 			worst = r.Err
 		}

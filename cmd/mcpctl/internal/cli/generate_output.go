@@ -126,11 +126,11 @@ func (g *generation) checkOutputs() error {
 func (g *generation) stale(dryRun bool) ([]string, error) {
 	keep := make(map[string]bool)
 	for _, f := range g.outputs {
-		keep[f.Path] = true
+		keep[resolve(f.Path)] = true
 	}
 	var all []string
 	for _, folder := range g.folders {
-		removed, err := typegen.RemoveStale(folder, keep, dryRun)
+		removed, err := typegen.RemoveStale(resolve(folder), keep, dryRun)
 		if err != nil {
 			return all, err
 		}
@@ -249,8 +249,12 @@ func (g *generation) suggestModules() {
 // require, and whether there is one.
 func missingModules(dir string, needed []string) (missing []string, ok bool) {
 	for {
-		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil {
+		path := filepath.Join(dir, "go.mod")
+		if isRegular(path) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return nil, true // likewise
+			}
 			f, err := modfile.ParseLax("go.mod", data, nil)
 			if err != nil || f.Module == nil {
 				return nil, true // for the go command to complain about

@@ -208,7 +208,7 @@ func packageFor(file, dir string) string {
 	}
 	sources, _ := filepath.Glob(filepath.Join(dir, "*.go")) // a strange name finds none
 	for _, source := range sources {
-		if strings.HasSuffix(source, "_test.go") {
+		if strings.HasSuffix(source, "_test.go") || !isRegular(source) {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.PackageClauseOnly)
@@ -217,6 +217,13 @@ func packageFor(file, dir string) string {
 		}
 	}
 	return packageName(filepath.Base(dir))
+}
+
+// isRegular reports whether a path leads to a file that can be read without
+// waiting for anybody.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // packageName makes a package name of the name of a folder.
@@ -267,6 +274,12 @@ func (g *generation) checkTargets(jobs []*job) error {
 			problem := fmt.Sprintf("the output %s is that of %s too", g.app.relative(path), other)
 			return &config.Error{File: source, Problem: problem, Hint: "give each its own"}
 		}
+		for other := range outputs {
+			if within(real, other) || within(other, real) {
+				problem := fmt.Sprintf("the output %s and another one, %s, lie one in the other", g.app.relative(path), g.app.relative(other))
+				return &config.Error{File: source, Problem: problem, Hint: "give each a place of its own"}
+			}
+		}
 		outputs[real] = source
 		if generated {
 			return g.checkTarget(path)
@@ -281,7 +294,42 @@ func (g *generation) checkTargets(jobs []*job) error {
 			return usagef("--check and --diagnostics json need a file: name one with -o")
 		}
 	}
-	return add(g.app.absolute(g.options.save), "--save", false)
+	save := g.app.absolute(g.options.save)
+	if err := add(save, "--save", false); err != nil {
+		return err
+	}
+	return g.app.checkCatalog(save, g.options.force)
+}
+
+// within reports whether a path lies below another one.
+func within(path, folder string) bool {
+	return strings.HasPrefix(path, folder+string(filepath.Separator))
+}
+
+// checkCatalog finds out whether a catalogue may be saved to a path: where
+// nothing is yet, or over a regular file that holds a catalogue. With force any
+// regular file may be replaced.
+func (app *App) checkCatalog(path string, force bool) error {
+	if path == "" {
+		return nil
+	}
+	// Generated code has the same rules but for what may be replaced.
+	if err := typegen.CheckTarget(path, true); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil || force {
+		return nil // it is not there yet, or nobody minds
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	if _, err := catalog.Read(f, ""); err != nil {
+		return hinted{&typegen.TargetError{Path: app.relative(path), Reason: "holds no catalogue and is left as it is"}, "name another file, or remove this one"}
+	}
+	return nil
 }
 
 func (g *generation) checkTarget(path string) error {

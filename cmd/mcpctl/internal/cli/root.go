@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -36,6 +37,8 @@ func MainWith(files atomicfile.Options) (code int) {
 			code = exitLocal
 		}
 	}()
+	// net/http tells the default logger what servers send out of turn.
+	log.SetOutput(io.Discard)
 	ignoreFileSizeSignal()
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -46,7 +49,7 @@ func MainWith(files atomicfile.Options) (code int) {
 	}
 	app := &App{In: os.Stdin, Dir: dir, LookupEnv: os.LookupEnv, Files: files, secrets: secrets}
 	app.Exe, _ = os.Executable()
-	if user, err := os.UserConfigDir(); err == nil {
+	if user, err := os.UserConfigDir(); err == nil && filepath.IsAbs(user) {
 		app.UserDir = filepath.Join(user, "mcpctl")
 	}
 	return app.Run(ctx, os.Args[1:], os.Stdout, stderr)

@@ -56,6 +56,10 @@ func runSnapshot(ctx context.Context, app *App, o snapshotOptions) error {
 	if err != nil {
 		return err
 	}
+	path := app.absolute(o.output)
+	if err := app.checkCatalog(path, false); err != nil {
+		return err
+	}
 	found, err := app.discover(ctx, specs)
 	if err != nil {
 		return err
@@ -77,7 +81,6 @@ func runSnapshot(ctx context.Context, app *App, o snapshotOptions) error {
 		}
 		return failed
 	}
-	path := app.absolute(o.output)
 	written, err := atomicfile.Write(ctx, []atomicfile.File{{Path: path, Data: b.Bytes()}}, app.Files)
 	if err != nil {
 		return err

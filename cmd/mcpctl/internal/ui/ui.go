@@ -25,6 +25,7 @@ type Stream struct {
 	Terminal bool
 	// Width is the width of the terminal in columns, zero where there is none.
 	Width int
+	dumb  bool // it is one, but can do nothing beyond printing
 	style *lipgloss.Renderer
 }
 
@@ -50,8 +51,9 @@ func NewStream(w io.Writer, f *os.File, color When, getenv func(string) (string,
 	}
 	noColor, _ := getenv("NO_COLOR")
 	kind, _ := getenv("TERM")
+	s.dumb = kind == "dumb"
 	profile := termenv.Ascii
-	if color == Always || color == Auto && s.Terminal && noColor == "" && kind != "dumb" {
+	if color == Always || color == Auto && s.Terminal && noColor == "" && !s.dumb {
 		profile = termenv.ANSI
 	}
 	// Set by hand, or the renderer would ask the terminal and wait for it.
@@ -134,7 +136,7 @@ const quiet = 600 * time.Millisecond
 // Progress shows on a terminal that work goes on, until stop is called; then it
 // leaves no trace. Message is asked anew each time. Elsewhere it does nothing.
 func (s *Stream) Progress(message func() string) (stop func()) {
-	if !s.Terminal {
+	if !s.Terminal || s.dumb {
 		return func() {}
 	}
 	done := make(chan struct{})

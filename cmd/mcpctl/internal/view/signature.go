@@ -22,20 +22,24 @@ func Signature(t catalog.Tool) string {
 }
 
 const (
-	mostParams  = 12 // parameters of a tool
-	mostMembers = 5  // members of an object inside
-	mostEnum    = 5  // values of an enumeration
-	mostDepth   = 2  // objects within objects
-	mostRefs    = 16 // references in a row
+	mostParams  = 12   // parameters of a tool
+	mostMembers = 5    // members of an object inside
+	mostEnum    = 5    // values of an enumeration
+	mostDepth   = 2    // objects within objects
+	mostRefs    = 16   // references in a row
+	mostSteps   = 2000 // schemas looked at for one signature
 )
 
 // describer writes types of one document.
-type describer struct{ root *schemadoc.Value }
+type describer struct {
+	root  *schemadoc.Value
+	steps int // left, since references can multiply a small schema endlessly
+}
 
-func parse(schema []byte) (describer, bool) {
+func parse(schema []byte) (*describer, bool) {
 	// Nobody reads a signature of a larger schema.
 	root, err := schemadoc.Parse(schema, schemadoc.Limits{Values: 100_000, Depth: 512})
-	return describer{root}, err == nil
+	return &describer{root, mostSteps}, err == nil
 }
 
 func params(schema []byte) string {
@@ -63,7 +67,7 @@ func result(schema []byte) string {
 
 // members lists the members of an object, the required ones first, each kind
 // in the server's order.
-func (d describer) members(v *schemadoc.Value, most, depth int) string {
+func (d *describer) members(v *schemadoc.Value, most, depth int) string {
 	properties := v.Get("properties")
 	if !properties.Is(schemadoc.Object) {
 		return ""
@@ -101,7 +105,7 @@ func rank(required bool) int {
 }
 
 // resolve follows local references.
-func (d describer) resolve(v *schemadoc.Value) *schemadoc.Value {
+func (d *describer) resolve(v *schemadoc.Value) *schemadoc.Value {
 	for range mostRefs {
 		ref := v.Get("$ref").Str()
 		if ref == "" {
@@ -116,7 +120,7 @@ func (d describer) resolve(v *schemadoc.Value) *schemadoc.Value {
 	return nil
 }
 
-func (d describer) at(ref string) *schemadoc.Value {
+func (d *describer) at(ref string) *schemadoc.Value {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil
@@ -131,7 +135,10 @@ func (d describer) at(ref string) *schemadoc.Value {
 	return v
 }
 
-func (d describer) typ(v *schemadoc.Value, depth int) string {
+func (d *describer) typ(v *schemadoc.Value, depth int) string {
+	if d.steps--; d.steps < 0 || depth > 2*mostDepth+4 {
+		return "…"
+	}
 	v = d.resolve(v)
 	if !v.Is(schemadoc.Object) {
 		if v.Is(schemadoc.Bool) && !v.Bool {
@@ -159,13 +166,15 @@ func (d describer) typ(v *schemadoc.Value, depth int) string {
 		}
 	}
 	if list := v.Get("allOf"); list.Is(schemadoc.Array) && len(list.Items) == 1 && v.Get("type") == nil {
-		return d.typ(list.Items[0], depth)
+		return d.typ(list.Items[0], depth+1)
 	}
 	switch t := v.Get("type"); {
 	case t.Is(schemadoc.Array):
 		var parts []string
-		for _, item := range t.Items {
-			parts = append(parts, d.kind(v, item.Str(), depth))
+		for _, item := range t.Items[:min(len(t.Items), mostEnum)] {
+			if k := d.kind(v, item.Str(), depth); !slices.Contains(parts, k) {
+				parts = append(parts, k)
+			}
 		}
 		return strings.Join(parts, "|")
 	case t.Is(schemadoc.String):
@@ -178,11 +187,14 @@ func (d describer) typ(v *schemadoc.Value, depth int) string {
 	return "any"
 }
 
-func (d describer) union(items []*schemadoc.Value, depth int) string {
+func (d *describer) union(items []*schemadoc.Value, depth int) string {
 	var parts []string
 	for _, item := range items {
-		if depth >= mostDepth+2 {
+		if depth >= mostDepth+2 || d.steps < 0 {
 			return "…"
+		}
+		if len(parts) > mostEnum {
+			break
 		}
 		if t := d.typ(item, depth+1); !slices.Contains(parts, t) {
 			parts = append(parts, t)
@@ -194,7 +206,7 @@ func (d describer) union(items []*schemadoc.Value, depth int) string {
 	return strings.Join(parts, "|")
 }
 
-func (d describer) kind(v *schemadoc.Value, name string, depth int) string {
+func (d *describer) kind(v *schemadoc.Value, name string, depth int) string {
 	switch name {
 	case "array":
 		if depth > mostDepth+2 {

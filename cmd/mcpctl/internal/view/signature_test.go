@@ -27,6 +27,8 @@ func TestSignature(t *testing.T) {
 		{"a union of circles", `{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}},"$ref":"#/$defs/a"}`, "", "t(…)"},
 		{"output", `{}`, `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, "t() → {n: integer}"},
 		{"output of any kind", `{}`, `{"type":"array","items":{"type":"string"}}`, "t() → string[]"},
+		{"allOf of itself", `{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}`, "", "t(a?: …)"},
+		{"kinds over and over", `{"properties":{"a":{"type":["string","string","null"]}}}`, "", "t(a?: string|null)"},
 		{"too deep to read", strings.Repeat(`{"items":`, 600) + `{}` + strings.Repeat(`}`, 600), "", "t(…)"},
 	}
 	for _, tt := range tests {
@@ -53,6 +55,21 @@ func TestSignatureOfDoublingUnions(t *testing.T) {
 	b.WriteString(`}}`)
 	if got := Signature(catalog.Tool{Name: "t", InputSchema: json.RawMessage(b.String())}); len(got) > 20_000 {
 		t.Errorf("a signature of %d bytes", len(got))
+	}
+}
+
+// Small schemas whose references multiply must not take long either.
+func TestSignatureOfMultiplyingReferences(t *testing.T) {
+	self := `{"$ref":"#/$defs/a"}`
+	for name, a := range map[string]string{
+		"anyOf": `{"anyOf":[` + self + strings.Repeat(`,{"type":"array","items":`+self+`}`, 300) + `]}`,
+		"kinds": `{"type":["array"` + strings.Repeat(`,"object","array"`, 50) + `],"items":` + self + `,"properties":{"p":` + self + `,"q":` + self + `}}`,
+		"wide":  `{"properties":{"a":` + self + `,"b":` + self + `,"c":` + self + `,"d":` + self + `,"e":` + self + `}}`,
+	} {
+		schema := `{"properties":{"x":` + self + `},"$defs":{"a":` + a + `}}`
+		if got := Signature(catalog.Tool{Name: "t", InputSchema: json.RawMessage(schema)}); len(got) > 100_000 {
+			t.Errorf("%s: a signature of %d bytes", name, len(got))
+		}
 	}
 }
 
