@@ -141,7 +141,7 @@ func runGenerate(ctx context.Context, app *App, o generateOptions) error {
 		}
 	}
 	for _, job := range jobs {
-		if err := run.generate(job); err != nil {
+		if err := run.generate(ctx, job); err != nil {
 			return err
 		}
 	}

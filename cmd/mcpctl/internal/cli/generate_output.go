@@ -61,7 +61,7 @@ func (g *generation) discover(ctx context.Context, j *job) error {
 }
 
 // generate turns the catalogue of a job into code.
-func (g *generation) generate(j *job) error {
+func (g *generation) generate(ctx context.Context, j *job) error {
 	c := j.catalog
 	for i := range c.Servers {
 		s := &c.Servers[i]
@@ -72,7 +72,7 @@ func (g *generation) generate(j *job) error {
 			return err
 		}
 	}
-	result, err := typegen.Generate(c, j.options)
+	result, err := await(ctx, func() (typegen.Result, error) { return typegen.Generate(c, j.options) })
 	if err != nil {
 		if e, ok := errors.AsType[*typegen.Error](err); ok && !g.options.widen {
 			return hinted{e, "--widen turns that place into raw JSON"}

@@ -74,7 +74,9 @@ func runList(ctx context.Context, app *App, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := printList(app, o, found.Results); err != nil {
+	// A reader that does not read must not keep the program from ending.
+	_, err = await(ctx, func() (struct{}, error) { return struct{}{}, printList(app, o, found.Results) })
+	if err != nil {
 		return err
 	}
 	for _, r := range found.Results {

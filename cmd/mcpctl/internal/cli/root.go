@@ -57,7 +57,7 @@ func MainWith(files atomicfile.Options) (code int) {
 
 // orderly is how long a process that was told to end may take to do so; the
 // client needs less to end its servers.
-const orderly = 15 * time.Second
+const orderly = 6 * time.Second
 
 // withSignals ends the context with a [signalError] when the process is
 // interrupted, terminated or hung up.
