@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -84,8 +85,10 @@ func (c *Config) CheckTrust(store TrustStore) error {
 // TrustStore remembers which files a person has accepted, each by its path and
 // the digest of its content: a changed file is a new file.
 type TrustStore struct {
-	// Path is the file to remember in. It is made, with its folder, for the
-	// user alone. One that cannot be read accepts nothing.
+	// Path is the file to remember in, absolute. It is made, with its folder,
+	// for the user alone. One that cannot be read accepts nothing, and so does
+	// one that is not absolute: in the working directory, a checkout could
+	// bring its own.
 	Path string
 }
 
@@ -98,6 +101,10 @@ type accepted struct {
 // maxAccepted bounds the store; the oldest go first.
 const maxAccepted = 1000
 
+// errNoStore says that the user has no folder of their own.
+var errNoStore = errors.New("remember the accepted configuration: there is no folder to remember it in; " +
+	"set HOME or XDG_CONFIG_HOME, or name the file with --config")
+
 // IsTrusted reports whether the file was accepted with this content.
 func (s TrustStore) IsTrusted(c *Config) bool {
 	return slices.Contains(s.load(), c.identity())
@@ -105,6 +112,9 @@ func (s TrustStore) IsTrusted(c *Config) bool {
 
 // Trust accepts the file with the content that was loaded.
 func (s TrustStore) Trust(ctx context.Context, c *Config) error {
+	if !filepath.IsAbs(s.Path) {
+		return errNoStore
+	}
 	all := s.load()
 	if slices.Contains(all, c.identity()) {
 		return nil
@@ -128,6 +138,9 @@ func (s TrustStore) Trust(ctx context.Context, c *Config) error {
 // load reads the store. What is not there or broken is as good as empty: the
 // worst that follows is one more question.
 func (s TrustStore) load() []accepted {
+	if !filepath.IsAbs(s.Path) {
+		return nil
+	}
 	data, err := os.ReadFile(s.Path)
 	if err != nil {
 		return nil

@@ -182,3 +182,27 @@ func TestTrustStoreBounded(t *testing.T) {
 		t.Errorf("%d files are remembered, accepted is %t", n, store.IsTrusted(c))
 	}
 }
+
+// A store that is not in a folder of the user could come with a checkout.
+func TestTrustStoreNowhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c := mustParse(t, `{"mcpServers": {"x": {"command": "a"}}}`, options())
+	here, err := filepath.Abs("trusted.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (TrustStore{Path: here}).Trust(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "trusted.json", filepath.Join(".", "sub", "..", "trusted.json")} {
+		store := TrustStore{Path: path}
+		if store.IsTrusted(c) {
+			t.Errorf("%q accepts a file", path)
+		}
+		const want = "remember the accepted configuration: there is no folder to remember it in; " +
+			"set HOME or XDG_CONFIG_HOME, or name the file with --config"
+		if err := store.Trust(t.Context(), c); err == nil || err.Error() != want {
+			t.Errorf("%q: error is %v", path, err)
+		}
+	}
+}
