@@ -95,8 +95,9 @@ type Transport struct {
 }
 
 // credentials are the request headers that belong to one origin whether
-// configured or not (RFC 9110, section 15.4, and the Fetch standard).
-var credentials = []string{"Authorization", "Cookie", "Proxy-Authorization"}
+// configured or not (RFC 9110, section 15.4, and the Fetch standard). Whoever
+// has the id of a session, or of an event in it, can take part in it.
+var credentials = []string{"Authorization", "Cookie", "Proxy-Authorization", "Mcp-Session-Id", "Last-Event-ID"}
 
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -200,6 +200,40 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// What belongs to a session stays with the origin that opened it.
+func TestRedirectsKeepSessions(t *testing.T) {
+	names := []string{"Authorization", "Cookie", "Proxy-Authorization", "Mcp-Session-Id", "Last-Event-ID"}
+	for location, kept := range map[string]bool{"/b": true, "http://b/": false, "https://a/": false, "http://a:81/": false} {
+		var last http.Header
+		base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}
+			if last == nil {
+				resp.StatusCode = 307
+				resp.Header.Set("Location", location)
+			}
+			last = r.Header
+			return resp, nil
+		})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			req.Header.Set(name, "x")
+		}
+		resp, err := (&Transport{Base: base}).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		for _, name := range names {
+			if (last.Get(name) != "") != kept {
+				t.Errorf("%s: %s is %q", location, name, last.Get(name))
+			}
+		}
+	}
+}
+
 func slicesRepeat(s string, n int) []string {
 	var out []string
 	for range n {
