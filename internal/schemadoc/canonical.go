@@ -108,10 +108,9 @@ func CanonicalNumber(text string) string {
 		sign = "-"
 	}
 	// The number is 0.digits times ten to the power of point.
-	point := new(big.Int).Add(exp, big.NewInt(int64(len(digits))))
-	if point.IsInt64() {
+	if point, small := exp.plus(int64(len(digits))).int64(); small {
 		n := len(digits)
-		switch k := point.Int64(); {
+		switch k := point; {
 		case int64(n) <= k && k <= 21:
 			return sign + digits + strings.Repeat("0", int(k)-n)
 		case 0 < k && k <= 21:
@@ -120,31 +119,107 @@ func CanonicalNumber(text string) string {
 			return sign + "0." + strings.Repeat("0", int(-k)) + digits
 		}
 	}
-	e := point.Sub(point, big.NewInt(1))
+	e := exp.plus(int64(len(digits)) - 1)
 	text = sign + digits[:1]
 	if len(digits) > 1 {
 		text += "." + digits[1:]
 	}
-	if e.Sign() >= 0 {
-		return text + "e+" + e.String()
+	if e.neg {
+		return text + "e-" + e.digits
 	}
-	return text + "e" + e.String()
+	return text + "e+" + e.digits
 }
 
 // decimal splits a JSON number into significant digits without zeros at
 // either end and an exponent: the number is digits times ten to exp. Zero has
 // no digits.
-func decimal(text string) (digits string, exp *big.Int, neg bool) {
+func decimal(text string) (digits string, exp exponent, neg bool) {
 	text, neg = strings.CutPrefix(text, "-")
-	exp = new(big.Int)
+	exp = exponent{digits: "0"}
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		exp.SetString(strings.TrimPrefix(text[i+1:], "+"), 10)
+		exp = parseExponent(text[i+1:])
 		text = text[:i]
 	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	digits = strings.TrimLeft(whole+fraction, "0")
-	exp.Sub(exp, big.NewInt(int64(len(fraction))))
 	short := strings.TrimRight(digits, "0")
-	exp.Add(exp, big.NewInt(int64(len(digits)-len(short))))
-	return short, exp, neg
+	return short, exp.plus(int64(len(digits) - len(short) - len(fraction))), neg
+}
+
+// exponent is an integer of any size in decimal. It is never made a binary
+// number as a whole: that takes time with the square of its length, and a
+// server chooses the length.
+type exponent struct {
+	neg    bool
+	digits string // without leading zeros, "0" for zero, which is not neg
+}
+
+// parseExponent reads what follows the e of a JSON number.
+func parseExponent(text string) exponent {
+	text, neg := strings.CutPrefix(text, "-")
+	text = strings.TrimLeft(strings.TrimPrefix(text, "+"), "0")
+	if text == "" {
+		return exponent{digits: "0"}
+	}
+	return exponent{neg: neg, digits: text}
+}
+
+// int64 returns the exponent as an int64 if it is one.
+func (e exponent) int64() (int64, bool) {
+	if len(e.digits) > 19 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(e.digits, 10, 64)
+	if e.neg {
+		n = -n
+	}
+	return n, err == nil
+}
+
+// tailDigits is how many digits at its end a long exponent is calculated with:
+// enough for the sum of one half and any int64.
+const tailDigits = 40
+
+// plus returns e+n exactly, in time that grows with the length of e.
+func (e exponent) plus(n int64) exponent {
+	if n == 0 {
+		return e
+	}
+	head, tail := "", e.digits
+	if cut := len(tail) - tailDigits; cut > 0 {
+		head, tail = tail[:cut], tail[cut:]
+	}
+	sum, _ := new(big.Int).SetString(tail, 10) // at most tailDigits digits
+	delta := big.NewInt(n)
+	if e.neg {
+		delta.Neg(delta)
+	}
+	sum.Add(sum, delta)
+	if head == "" {
+		return exponent{neg: sum.Sign() != 0 && e.neg != (sum.Sign() < 0), digits: sum.Abs(sum).String()}
+	}
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(tailDigits), nil)
+	switch {
+	case sum.Sign() < 0:
+		sum.Add(sum, unit)
+		head = step(head, '0', '9', -1)
+	case sum.Cmp(unit) >= 0:
+		sum.Sub(sum, unit)
+		head = step(head, '9', '0', 1)
+	}
+	low := sum.String()
+	digits := strings.TrimLeft(head+strings.Repeat("0", tailDigits-len(low))+low, "0")
+	return exponent{neg: e.neg, digits: digits}
+}
+
+// step adds one to a decimal, or takes one away: by is 1 or -1, the digits
+// last at the end become wrapped. What it takes from is not zero.
+func step(decimal string, last, wrapped byte, by int) string {
+	b := append([]byte("0"), decimal...)
+	i := len(b) - 1
+	for ; b[i] == last; i-- {
+		b[i] = wrapped
+	}
+	b[i] = byte(int(b[i]) + by)
+	return strings.TrimLeft(string(b), "0")
 }

@@ -6,9 +6,30 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+func nines(n int) string { return strings.Repeat("9", n) }
+
+func zeros(n int) string { return strings.Repeat("0", n) }
+
+// TestHugeExponent holds that a number takes time with its length only: with
+// the square of it this test would run for minutes.
+func TestHugeExponent(t *testing.T) {
+	huge := nines(8 << 20)
+	start := time.Now()
+	if got := CanonicalNumber("10e" + huge); got != "1e+1"+zeros(len(huge)) {
+		t.Errorf("the exponent is wrong, %d bytes", len(got))
+	}
+	if got := CanonicalNumber("1e-" + huge); got != "1e-"+huge {
+		t.Errorf("the exponent is wrong, %d bytes", len(got))
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
 
 func TestCanonicalNumber(t *testing.T) {
 	tests := map[string]string{
@@ -24,6 +45,16 @@ func TestCanonicalNumber(t *testing.T) {
 		"1e400":                  "1e+400",
 		"12e-400":                "1.2e-399",
 		"1e99999999999999999999": "1e+99999999999999999999",
+		"100e-2":                 "1",
+		"1e-00000000000000000000000000000000000000000000000002": "0.01",
+		"0e99999999999999999999":                                "0",
+		"0.01e9223372036854775808":                              "1e+9223372036854775806",
+		"100e-9223372036854775809":                              "1e-9223372036854775807",
+		"10e" + nines(50):                                       "1e+1" + zeros(50),
+		"0.1e1" + zeros(50):                                     "1e+" + nines(50),
+		"0.1e-" + nines(50):                                     "1e-1" + zeros(50),
+		"10e-1" + zeros(50):                                     "1e-" + nines(50),
+		"-12e-" + nines(1001) + "8":                             "-1.2e-" + nines(1001) + "7",
 	}
 	for in, want := range tests {
 		if got := CanonicalNumber(in); got != want {
