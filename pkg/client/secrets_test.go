@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,38 @@ func TestSecretsOfSeveralLines(t *testing.T) {
 	e := serverError(t, discoverOne(t, spec).Err)
 	if e.Stderr != "starting with [redacted]\n[redacted]" {
 		t.Errorf("stderr is %q", e.Stderr)
+	}
+}
+
+// A variable that holds JSON holds secrets that come back alone.
+func TestSecretsInJSON(t *testing.T) {
+	for value, want := range map[string][]string{
+		`{"Authorization":"Bearer tok-abcdef"}`:              {"Bearer tok-abcdef", "tok-abcdef"},
+		` [{"a":{"b":["inner-secret", 12345678]}}, "short"]`: {"inner-secret"},
+		`{"key":"line number one\nline number two"}`:         {"line number one", "line number two"},
+		`{"cookie":"session=s3cr3t-id"}`:                     {"s3cr3t-id"},
+		`{"broken":"not-json"`:                               nil,
+		`"only a string"`:                                    nil,
+	} {
+		spec := stdio("modern")
+		spec.Stdio.Env = map[string]string{"X": value}
+		got := spec.SecretValues()
+		for _, secret := range append([]string{value}, want...) {
+			if !slices.Contains(got, secret) {
+				t.Errorf("%s: %q is not among %q", value, secret, got)
+			}
+		}
+		if want == nil && len(got) != 1 {
+			t.Errorf("%s: secrets are %q", value, got)
+		}
+		if slices.Contains(got, "short") || slices.Contains(got, "Authorization") {
+			t.Errorf("%s: secrets are %q", value, got)
+		}
+	}
+	spec := stdio("modern")
+	spec.Stdio.Env = map[string]string{"X": `["` + strings.Repeat(`long-enough","`, 5000) + `"]`}
+	if n := len(spec.SecretValues()); n > 200 {
+		t.Errorf("%d secrets", n)
 	}
 }
 

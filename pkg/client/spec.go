@@ -2,10 +2,13 @@ package client
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,16 +178,15 @@ func (s *Spec) redactor() *redact.Redactor { return redact.New(s.SecretValues().
 
 // SecretValues returns what must not appear in text about the server: the
 // values of its headers and environment variables, the user info and query of
-// its URL, parts of these that may come back alone, and [Spec.Secrets]. Some
-// may be short or empty.
+// its URL, parts of these that may come back alone, such as the strings in a
+// variable that holds JSON, and [Spec.Secrets]. Some may be short or empty.
 func (s *Spec) SecretValues() []string {
 	secrets := append([]string(nil), s.Secrets...)
 	if s.Stdio != nil {
 		for _, value := range s.Stdio.Env {
-			secrets = append(secrets, value)
-			// A key in several lines comes back line by line.
-			if strings.ContainsAny(value, "\r\n") {
-				secrets = append(secrets, strings.FieldsFunc(value, func(r rune) bool { return r == '\r' || r == '\n' })...)
+			secrets = append(append(secrets, value), linesOf(value)...)
+			for _, leaf := range jsonStrings(value) {
+				secrets = append(append(secrets, headerSecrets(leaf)...), linesOf(leaf)...)
 			}
 		}
 	}
@@ -197,6 +199,55 @@ func (s *Spec) SecretValues() []string {
 		}
 	}
 	return secrets
+}
+
+// linesOf returns the lines of a value that has several: a key comes back line
+// by line.
+func linesOf(value string) []string {
+	if !strings.ContainsAny(value, "\r\n") {
+		return nil
+	}
+	return strings.FieldsFunc(value, func(r rune) bool { return r == '\r' || r == '\n' })
+}
+
+// maxJSONStrings bounds how many strings of one value count as secrets.
+const maxJSONStrings = 100
+
+// jsonStrings returns the strings in a value that is a JSON object or array,
+// such as the headers that some servers want in a variable. Names of members
+// are left out, and so is what is too short to be looked for.
+func jsonStrings(value string) []string {
+	value = strings.TrimSpace(value)
+	if !strings.HasPrefix(value, "{") && !strings.HasPrefix(value, "[") {
+		return nil
+	}
+	var parsed any
+	if json.Unmarshal([]byte(value), &parsed) != nil {
+		return nil
+	}
+	var found []string
+	var walk func(any)
+	walk = func(v any) {
+		if len(found) == maxJSONStrings {
+			return
+		}
+		switch v := v.(type) {
+		case string:
+			if len(v) >= redact.MinLength {
+				found = append(found, v)
+			}
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(v[name])
+			}
+		}
+	}
+	walk(parsed)
+	return found
 }
 
 // headerSecrets returns the value of a header and the parts of it that may
