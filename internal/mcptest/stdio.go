@@ -50,6 +50,7 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	rubbish-exit       prints rubbish and exits with status 3
 //	stray              modern, with lines between that are no messages
 //	long-line BYTES    answers the list of tools with a line of that size
+//	deep-line DEPTH    answers the list of tools with a value nested that deeply
 //	endless-pages      always has another page
 //	repeated-cursor    always has the same next page
 //	no-tools           modern without the tools capability
@@ -111,6 +112,11 @@ func Run(behaviour string, args ...string) int {
 		script.List = func(*string) string {
 			longLine(size)
 			return "error:never read"
+		}
+	case "deep-line":
+		depth, _ := strconv.Atoi(arg)
+		script.List = func(*string) string {
+			return `{"tools":[],"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
 		}
 	case "endless-pages":
 		n := 0

@@ -178,12 +178,16 @@ func (c *stdioConn) readLines() error {
 			line, long = append(long, line...), nil
 		}
 		// A last line without an end is one all the same.
-		for _, msg := range c.decode(bytes.TrimSpace(line)) {
+		msgs, broken := c.decode(bytes.TrimSpace(line))
+		for _, msg := range msgs {
 			select {
 			case c.incoming <- msg:
 			case <-c.done:
 				return io.EOF
 			}
+		}
+		if broken != nil {
+			return broken
 		}
 		if err != nil {
 			// Also a closed file: the process has ended.
@@ -193,30 +197,30 @@ func (c *stdioConn) readLines() error {
 }
 
 // decode returns the messages of a line: one, or several in a batch, which
-// servers of revision 2025-03-26 may send.
-func (c *stdioConn) decode(line []byte) []jsonrpc.Message {
+// servers of revision 2025-03-26 may send. The error says that there was one
+// that cannot be decoded: somebody may be waiting for it.
+func (c *stdioConn) decode(line []byte) ([]jsonrpc.Message, error) {
 	if len(line) == 0 {
-		return nil
+		return nil, nil
 	}
-	switch line[0] {
-	case '{':
-		if msg, err := jsonrpc.DecodeMessage(line); err == nil {
-			return []jsonrpc.Message{msg}
+	texts := []json.RawMessage{line}
+	if line[0] == '[' && json.Unmarshal(line, &texts) != nil {
+		texts = nil
+	}
+	var msgs []jsonrpc.Message
+	var broken error
+	for _, text := range texts {
+		if len(text) == 0 || text[0] != '{' {
+			continue
 		}
-	case '[':
-		var batch []json.RawMessage
-		if json.Unmarshal(line, &batch) != nil {
-			break
+		if msg, err := jsonrpc.DecodeMessage(text); err == nil {
+			msgs = append(msgs, msg)
+		} else if isMessage(text) {
+			broken = errUndecodable
 		}
-		var msgs []jsonrpc.Message
-		for _, raw := range batch {
-			if msg, err := jsonrpc.DecodeMessage(raw); err == nil {
-				msgs = append(msgs, msg)
-			}
-		}
-		if msgs != nil {
-			return msgs
-		}
+	}
+	if msgs != nil || broken != nil {
+		return msgs, broken
 	}
 	c.mu.Lock()
 	c.stray++
@@ -225,7 +229,21 @@ func (c *stdioConn) decode(line []byte) []jsonrpc.Message {
 	if n <= maxStrayLogs {
 		c.log.Debug("line on stdout is no message", "line", c.shown(line), "count", n)
 	}
-	return nil
+	return nil, nil
+}
+
+// errUndecodable says that the SDK cannot read a message, for instance because
+// it is nested too deeply.
+var errUndecodable = protocolErrorf("a message that cannot be decoded")
+
+// isMessage reports whether a text is meant as a JSON-RPC message: a request,
+// a notification, or a response that says to what.
+func isMessage(text []byte) bool {
+	if !json.Valid(text) {
+		return false
+	}
+	found := members(text, "jsonrpc", "method", "id")
+	return found[0] != nil && (found[1] != nil || found[2] != nil && string(found[2]) != "null")
 }
 
 // maxStrayLogs bounds how many stray lines are logged.
@@ -273,8 +291,9 @@ func (c *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		ex := c.pending[resp.ID]
 		delete(c.pending, resp.ID)
 		c.mu.Unlock()
-		// The SDK's decoder is not as strict as the standard library's.
-		if ex != nil && json.Valid(resp.Result) {
+		// A response that has an error as well has failed. The SDK's decoder is
+		// not as strict as the standard library's.
+		if ex != nil && resp.Error == nil && json.Valid(resp.Result) {
 			ex.setResult(resp.Result)
 		}
 	}

@@ -69,7 +69,7 @@ func (ex *exchange) setResult(raw json.RawMessage) {
 }
 
 // setMessage takes the text of a JSON-RPC message and keeps its result if it
-// is the response to id.
+// is the response to id. One that has an error as well has failed.
 func (ex *exchange) setMessage(raw []byte, id string) {
 	members, err := schemadoc.Split(raw)
 	if err != nil {
@@ -83,6 +83,10 @@ func (ex *exchange) setMessage(raw []byte, id string) {
 			match = string(m.Raw) == id
 		case "result":
 			result = m.Raw
+		case "error":
+			if string(m.Raw) != "null" {
+				return
+			}
 		case "method":
 			return
 		}

@@ -1,9 +1,13 @@
 package client
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 func TestRequestID(t *testing.T) {
@@ -37,11 +41,46 @@ func TestExchangeTakesItsOwnResponse(t *testing.T) {
 		`{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}`:     "",
 		`{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":""}}`: "",
 		`{"jsonrpc":"2.0","id":7,"Result":{}}`:                     "",
+		`{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1}}`:  "",
+		`{"jsonrpc":"2.0","id":7,"error":{"code":1},"result":{}}`:  "",
+		`{"jsonrpc":"2.0","id":7,"result":{},"error":null}`:        "{}",
 		`{"jsonrpc":"2.0","id":7,"result":{}`:                      "",
 		`rubbish`:                                                  "",
 	} {
 		var ex exchange
 		ex.setMessage([]byte(body), "7")
+		if got := string(ex.raw()); got != want {
+			t.Errorf("%s: result is %q, want %q", body, got, want)
+		}
+	}
+}
+
+// answers is a connection with one message to read.
+type answers struct {
+	mcp.Connection
+	msg jsonrpc.Message
+}
+
+func (a answers) Read(context.Context) (jsonrpc.Message, error) { return a.msg, nil }
+
+// A response with an error and a result has failed.
+func TestRecordedTakesNoResultOfAFailure(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":7,"result":{}}`:                             "{}",
+		`{"jsonrpc":"2.0","id":7,"result":{},"error":null}`:                "{}",
+		`{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1}}`:          "",
+		`{"jsonrpc":"2.0","id":7,"error":{"message":"no"},"result":[1,2]}`: "",
+	} {
+		msg, err := jsonrpc.DecodeMessage([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := recorded(answers{msg: msg})
+		var ex exchange
+		c.pending[msg.(*jsonrpc.Response).ID] = &ex
+		if _, err := c.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if got := string(ex.raw()); got != want {
 			t.Errorf("%s: result is %q, want %q", body, got, want)
 		}
