@@ -69,7 +69,7 @@ type TrustError struct {
 
 // Error names the file and both ways to go on. It is one line.
 func (e *TrustError) Error() string {
-	return fmt.Sprintf("%s: was found, not named, and nobody has accepted it yet, although it starts commands or sends variables: "+
+	return fmt.Sprintf("%s: was found, not named, and nobody has accepted it yet, although it starts commands, sends variables or writes outside the repository: "+
 		"read it, then run \"mcpctl config trust\" or name it with --config %s", e.File, shellWord(e.File))
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,11 +19,12 @@ import (
 )
 
 // NeedsTrust lists what a person has to accept before the file may be used,
-// one line each, fit for a terminal: the commands it would start, and the
-// variables it would put into URLs and headers. The list is empty for one that
-// does neither, and for a file that did not come with a checkout: one that was
-// named, that stands in the user's own folder, or that lies where the user
-// works outside any repository.
+// one line each, fit for a terminal: the commands it would start, the
+// variables it would put into URLs and headers, and where it would have
+// generated code written outside the repository. The list is empty for one
+// that does none of this, and for a file that did not come with a checkout:
+// one that was named, that stands in the user's own folder, or that lies where
+// the user works outside any repository.
 func (c *Config) NeedsTrust() []string {
 	if c.File.Found != Upward {
 		return nil
@@ -42,8 +44,70 @@ func (c *Config) NeedsTrust() []string {
 			}
 		}
 	}
+	if path := c.outputOutside(); path != "" {
+		reasons = append(reasons, "write generated code to "+strconv.Quote(path))
+	}
 	slices.Sort(reasons)
 	return slices.Compact(reasons)
+}
+
+// outputOutside returns where the section "typegen" wants code to be written,
+// as it is written there, if that leads or may lead outside the repository.
+func (c *Config) outputOutside() string {
+	if c.top.typegen.Value == nil {
+		return ""
+	}
+	var t Typegen
+	if err := decodeTypegen(decoder{doc: c.doc}, c.top.typegen, &t); err != nil {
+		return "" // not after Load, and nothing would be written
+	}
+	for _, path := range []string{t.OutFile, t.OutDir} {
+		if path != "" && !c.inRepository(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// inRepository reports whether a path leads into the repository, whatever the
+// environment is. Symbolic links are followed: a checkout can bring those too.
+func (c *Config) inRepository(path string) bool {
+	if len(environmentNames(path)) > 0 {
+		return false
+	}
+	known := &variables{
+		lookup: func(string) (string, bool) { return "", false },
+		folder: c.vars.folder,
+	}
+	path, err := known.expand(path)
+	if err != nil {
+		return false // ${userHome}
+	}
+	root := c.File.workspace()
+	path = absolute(c.File.folder(), path)
+	if !within(root, path) {
+		return false
+	}
+	real, errRoot := filepath.EvalSymlinks(root)
+	if errors.Is(errRoot, fs.ErrNotExist) {
+		return true // there are no links either
+	}
+	for errRoot == nil {
+		// What does not exist yet is made in the nearest folder that does.
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			path = filepath.Dir(path)
+			continue
+		}
+		target, err := filepath.EvalSymlinks(path)
+		return err == nil && within(real, target)
+	}
+	return false
+}
+
+// within reports whether path is dir or lies below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // commandLine shows a command as it is written, variables unexpanded.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -37,6 +38,25 @@ func TestNeedsTrust(t *testing.T) {
 			},
 		},
 		{
+			"output in the repository",
+			`{"typegen": {"outFile": "a/../${/}gen/${workspaceFolderBasename}.go"}}`, nil,
+		},
+		{"output in the workspace folder", `{"typegen": {"outDir": "${workspaceFolder}/gen"}}`, nil},
+		{"output above", `{"typegen": {"outFile": "gen/../../x.go"}}`, []string{`write generated code to "gen/../../x.go"`}},
+		{
+			"output above, spelled with variables",
+			`{"typegen": {"outDir": "gen/..${/}..${/}x"}}`,
+			[]string{`write generated code to "gen/..${/}..${/}x"`},
+		},
+		{"output beside", `{"typegen": {"outDir": "${workspaceFolder}2"}}`, []string{`write generated code to "${workspaceFolder}2"`}},
+		{"output at home", `{"typegen": {"outFile": "${userHome}/x.go"}}`, []string{`write generated code to "${userHome}/x.go"`}},
+		{"output in a variable", `{"typegen": {"outFile": "${OUT:-gen}/x.go"}}`, []string{`write generated code to "${OUT:-gen}/x.go"`}},
+		{
+			"output with control characters",
+			`{"typegen": {"outDir": "../\u001b[2J\u202e"}}`,
+			[]string{`write generated code to "../\x1b[2J\u202e"`},
+		},
+		{
 			"control characters",
 			`{"mcpServers": {"\u001b[2J": {"command": "a\u001b[2Jb", "args": ["c\nd", "it's"]}}}`,
 			[]string{`start "a\x1b[2Jb" "c\nd" 'it'\''s' (server "\x1b[2J")`},
@@ -59,6 +79,39 @@ func TestNeedsTrust(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A checkout can bring links that lead out of it.
+func TestNeedsTrustLinks(t *testing.T) {
+	dir := t.TempDir()
+	root := filepath.Join(dir, "repo")
+	for _, sub := range []string{filepath.Join(root, ".git"), filepath.Join(root, "gen"), filepath.Join(dir, "other")} {
+		if err := os.MkdirAll(sub, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"out": filepath.Join("..", "other"), "in": "gen", "nowhere": filepath.Join("..", "none")} {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	quoted := func(path string) string {
+		text, _ := json.Marshal(path)
+		return string(text)
+	}
+	for path, in := range map[string]bool{
+		"gen/new/x.go": true, "in/new/x.go": true, "out/x.go": false, "out/new/x.go": false, "nowhere/x.go": false,
+		filepath.Join(root, "x.go"): true, filepath.Join(dir, "x.go"): false,
+	} {
+		f := File{Path: filepath.Join(root, "mcp.json"), Name: "mcp.json", Found: Upward}
+		c, err := parse(f, []byte(`{"typegen": {"outFile": `+quoted(path)+`}}`), options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.NeedsTrust(); (len(got) == 0) != in {
+			t.Errorf("%s: %q", path, got)
+		}
 	}
 }
 
@@ -93,7 +146,7 @@ func TestTrust(t *testing.T) {
 		t.Fatalf("error is %v", err)
 	}
 	if runtime.GOOS != "windows" {
-		const want = `my project/mcp.json: was found, not named, and nobody has accepted it yet, although it starts commands or sends variables: ` +
+		const want = `my project/mcp.json: was found, not named, and nobody has accepted it yet, although it starts commands, sends variables or writes outside the repository: ` +
 			`read it, then run "mcpctl config trust" or name it with --config 'my project/mcp.json'`
 		if diff := cmp.Diff(want, err.Error()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
