@@ -263,6 +263,17 @@ func TestNewSortsAndMarksDuplicates(t *testing.T) {
 	}
 }
 
+func TestDuplicatesDoNotDependOnOrder(t *testing.T) {
+	a, b := mustTool(t, `{"name":"x", "title":"a"}`), mustTool(t, `{"name":"x","title":"b"}`)
+	one, two := New(Server{Name: "s", Tools: []Tool{a, b}}), New(Server{Name: "s", Tools: []Tool{b, a}})
+	if diff := cmp.Diff(one, two); diff != "" {
+		t.Errorf("the order matters (-one +two):\n%s", diff)
+	}
+	if got := one.Servers[0].Tools; got[0].Title != "a" || got[0].Problem != "" || got[1].Problem == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWrite(t *testing.T) {
 	c := New(Server{
 		Name: "w", ProtocolVersion: "2026-07-28", Info: json.RawMessage(`{"name":"W"}`), Instructions: "a < b",

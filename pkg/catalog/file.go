@@ -13,15 +13,20 @@ import (
 )
 
 // New returns the catalogue of some servers: a copy, sorted by server name and
-// in each server by tool name. Of tools with the same name in one server all
-// but the first, in the order given, get a [Tool.Problem], since nobody could
-// call them.
+// in each server by tool name. Tools with the same name in one server are sorted
+// by their bytes without white space, whatever order the server gave them, and
+// all but the first get a [Tool.Problem], since nobody could call them.
 func New(servers ...Server) Catalog {
 	c := Catalog{Servers: slices.Clone(servers)}
 	slices.SortStableFunc(c.Servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range c.Servers {
 		tools := slices.Clone(c.Servers[i].Tools)
-		slices.SortStableFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(tools, func(a, b Tool) int {
+			if a.Name != b.Name {
+				return cmp.Compare(a.Name, b.Name)
+			}
+			return bytes.Compare(compact(a.Raw), compact(b.Raw))
+		})
 		for j := range tools {
 			if j > 0 && tools[j].Name == tools[j-1].Name && tools[j].Problem == "" {
 				tools[j].Problem = "the server lists another tool of this name"
@@ -30,6 +35,15 @@ func New(servers ...Server) Catalog {
 		c.Servers[i].Tools = tools
 	}
 	return c
+}
+
+// compact returns raw without white space, which a file does not keep either.
+func compact(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
 }
 
 // MaxFileSize is the largest catalogue that [Read] takes, in bytes.

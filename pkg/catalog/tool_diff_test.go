@@ -115,7 +115,7 @@ func TestDiff(t *testing.T) {
 			[]NotDiscovered{{"s", true, "refused"}, {"u", false, "dns"}},
 			1,
 		},
-		{"two tools of a name", New(server("s", a, a2)), New(server("s", a)), nil, nil, 1},
+		{"two tools of a name", New(server("s", a, a2)), New(server("s", a2)), nil, nil, 1},
 		{"nothing at all", Catalog{}, Catalog{}, nil, nil, 0},
 		{"the worst first", New(server("s", `{"name":"a","description":"x","inputSchema":{"type":"object"}}`)), New(server("s", a2)), []string{
 			"s: breaking a input /required [input-required]", "s: compatible a /description [words-changed]",
