@@ -291,11 +291,11 @@ func (c *collector) object(n *node) {
 				f.minItems = max(f.minItems, k)
 			}
 		case "minimum", "exclusiveMinimum":
-			if r := rational(m.Value); r != nil && (f.minimum == nil || r.Cmp(f.minimum) > 0) {
+			if r := bound(m.Value); r != nil && (f.minimum == nil || r.Cmp(f.minimum) > 0) {
 				f.minimum = r
 			}
 		case "maximum", "exclusiveMaximum":
-			if r := rational(m.Value); r != nil && (f.maximum == nil || r.Cmp(f.maximum) < 0) {
+			if r := bound(m.Value); r != nil && (f.maximum == nil || r.Cmp(f.maximum) < 0) {
 				f.maximum = r
 			}
 		case "format":
@@ -584,4 +584,26 @@ func rational(v *schemadoc.Value) *big.Rat {
 		return nil
 	}
 	return r
+}
+
+// farOut stands for every bound whose size is out of all proportion.
+var farOut = new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(1000), nil))
+
+// bound is rational for a number of which only its place matters: one that is
+// too long to be read exactly is cut after its first digits, or is [farOut].
+func bound(v *schemadoc.Value) *big.Rat {
+	r := rational(v)
+	if r != nil || !v.Is(schemadoc.Number) {
+		return r
+	}
+	c := schemadoc.CanonicalNumber(v.Text)
+	switch {
+	case !strings.Contains(c, "e"):
+		return rational(&schemadoc.Value{Kind: schemadoc.Number, Text: c[:min(len(c), 100)]})
+	case strings.Contains(c, "e-"):
+		return new(big.Rat)
+	case strings.HasPrefix(c, "-"):
+		return new(big.Rat).Neg(farOut)
+	}
+	return farOut
 }

@@ -118,14 +118,21 @@ func TestLowerFirst(t *testing.T) {
 }
 
 func TestPackageNames(t *testing.T) {
-	got := packageNames(newScope(), []string{"git-hub", "weather", "func", "1password", "😀", "gitHub"})
-	for raw, want := range map[string]string{"weather": "weather", "func": "mcpfunc", "1password": "mcp1password", "😀": "mcp"} {
+	got := packageNames(newScope(), []string{"git-hub", "weather", "func", "1password", "😀", "gitHub", "main", "internal", "日本a", "münchen", "mnchen", "mnchen" + shortHash("mnchen")})
+	for raw, want := range map[string]string{"weather": "weather", "func": "mcpfunc", "1password": "mcp1password", "😀": "server", "main": "mcpmain", "internal": "mcpinternal", "日本a": "a"} {
 		if got[raw] != want {
 			t.Errorf("%q is %q, want %q", raw, got[raw], want)
 		}
 	}
 	if got["git-hub"] == got["gitHub"] || !validPackage(got["git-hub"]) {
 		t.Errorf("%v", got)
+	}
+	seen := map[string]bool{}
+	for raw, n := range got {
+		if seen[n] || !validPackage(n) || strings.IndexFunc(n, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+			t.Errorf("%q is %q", raw, n)
+		}
+		seen[n] = true
 	}
 	for _, bad := range []string{"", "1a", "a-b", "func", "_", "init", "a b"} {
 		if validPackage(bad) {
@@ -195,4 +202,26 @@ func tagInSource(t *testing.T, tag map[string]string) reflect.StructTag {
 		t.Fatalf("tag %s: %v", literal, err)
 	}
 	return reflect.StructTag(value)
+}
+
+func TestClientNames(t *testing.T) {
+	servers := []string{"x", "new-x", "new-new-x", "new", "news", "newX"}
+	warned := map[string]bool{}
+	got := clientNames(servers, func(raw, _ string) { warned[raw] = true })
+	seen := map[string]bool{}
+	for raw, n := range got {
+		for _, name := range []string{n + "Client", "New" + n + "Client"} {
+			if seen[name] {
+				t.Errorf("%q: %s is taken", raw, name)
+			}
+			seen[name] = true
+		}
+	}
+	if got["x"] != "X" || got["new"] != "New" || got["news"] != "News" || warned["x"] || !warned["new-x"] || !warned["new-new-x"] {
+		t.Errorf("%v, warned of %v", got, warned)
+	}
+	slices.Reverse(servers)
+	if d := cmp.Diff(got, clientNames(servers, func(string, string) {})); d != "" {
+		t.Errorf("the order matters: %s", d)
+	}
 }

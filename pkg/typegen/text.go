@@ -1,6 +1,8 @@
 package typegen
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -105,25 +107,46 @@ func validPackage(name string) bool {
 	return true
 }
 
-// packageNames gives each server a package of its own.
+// specialFolders are package names that Go reads in a way of its own: nobody
+// can import a package main, and the tools skip or hide the others.
+var specialFolders = map[string]bool{"main": true, "internal": true, "vendor": true, "testdata": true, "documentation": true}
+
+// packageNames gives each server a package of its own, in the letters and
+// digits that an import path may have.
 func packageNames(s *scope, servers []string) map[string]string {
 	out := make(map[string]string, len(servers))
 	wants := map[string][]string{}
 	for _, raw := range servers {
-		n := strings.ToLower(goName(raw))
-		if n == "" || !validPackage(n) || unicode.IsDigit([]rune(n)[0]) {
+		n := strings.Map(func(r rune) rune {
+			if r >= utf8.RuneSelf {
+				return -1
+			}
+			return r
+		}, strings.ToLower(goName(raw)))
+		switch {
+		case n == "":
+			n = "server"
+		case !validPackage(n) || specialFolders[n]:
 			n = "mcp" + n
 		}
 		wants[n] = append(wants[n], raw)
 	}
 	for n, raws := range wants {
-		for _, raw := range raws {
-			if len(raws) == 1 {
-				out[raw] = n
-			} else {
-				out[raw] = n + shortHash(raw)
+		if len(raws) == 1 {
+			out[raws[0]] = n
+			s.take(n)
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(wants)) {
+		if len(wants[n]) == 1 {
+			continue
+		}
+		for _, raw := range slices.Sorted(slices.Values(wants[n])) {
+			name := n + shortHash(raw)
+			for !s.take(name) {
+				name += "x"
 			}
-			s.take(out[raw])
+			out[raw] = name
 		}
 	}
 	return out

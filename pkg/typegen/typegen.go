@@ -347,7 +347,7 @@ func (g *generator) pkg(name string, servers []catalog.Server, prefixed bool) (*
 			})
 		}
 	}
-	serverGo := newScope().assign(serverNames, "", "N", "Server", "", func(raw, got string) {
+	serverGo := clientNames(serverNames, func(raw, got string) {
 		g.note(Diagnostic{Severity: Warning, Code: CodeCollision, Server: raw, Reason: "its Go name is taken, so it is named " + got})
 	})
 	type job struct {
@@ -423,6 +423,30 @@ func (g *generator) pkg(name string, servers []catalog.Server, prefixed bool) (*
 	return p, nil
 }
 
+// clientNames gives each server a Go name N, so that all NClient and NewNClient
+// differ. Where the client of one server would be the constructor of another,
+// the one that begins with New gets a hash. Like [scope.assign] it depends on
+// the set of names alone.
+func clientNames(servers []string, collided func(raw, got string)) map[string]string {
+	got := newScope().assign(servers, "", "N", "Server", "", collided)
+	plain := newScope(slices.Collect(maps.Values(got))...)
+	used := maps.Clone(plain.used)
+	for _, raw := range slices.Sorted(maps.Keys(got)) {
+		n := got[raw]
+		if t, ok := strings.CutPrefix(n, "New"); !ok || !plain.used[t] {
+			continue
+		}
+		n += "X" + shortHash(raw)
+		for used[n] || used["New"+n] || used[strings.TrimPrefix(n, "New")] {
+			n += "X"
+		}
+		used[n] = true
+		got[raw] = n
+		collided(raw, n)
+	}
+	return got
+}
+
 // roots names the root types of one server's tools: prefix, tool, and Input
 // or Output. A tool keeps its plain name only if all that is derived from it
 // is free.
@@ -445,8 +469,8 @@ func (s *scope) roots(tools []string, prefix, clientName string, collided func(r
 		}
 	}
 	for _, n := range got {
-		s.take(n + "Input")
-		s.take(n + "Output")
+		s.take(clipIdent(n + "Input"))
+		s.take(clipIdent(n + "Output"))
 	}
 	return got
 }
@@ -462,14 +486,14 @@ func (g *generator) tool(names *scope, server string, t catalog.Tool, goName str
 	if m.decoded = decodedDigest(t); m.decoded == m.contract {
 		m.decoded = ""
 	}
-	in, err := g.side(names, server, t, Input, goName+"Input")
+	in, err := g.side(names, server, t, Input, clipIdent(goName+"Input"))
 	if err != nil {
 		return m, nil, err
 	}
 	m.in = in.root
 	decls := in.decls
 	if len(t.OutputSchema) > 0 {
-		out, err := g.side(names, server, t, Output, goName+"Output")
+		out, err := g.side(names, server, t, Output, clipIdent(goName+"Output"))
 		if err != nil {
 			return m, nil, err
 		}
@@ -534,8 +558,14 @@ func longNumber(raw []byte) bool {
 // for themselves.
 var reservedNames = []string{"Check", "Tools"}
 
-// reservedMethods are the methods of a client beside those of its tools.
-var reservedMethods = []string{"Check"}
+// reservedMethods are what no method of a tool may be called: the methods that
+// a client has beside them, and those of well-known interfaces, since go vet
+// wants these to have the signatures of the interfaces.
+var reservedMethods = []string{
+	"Check",
+	"As", "Format", "GobDecode", "GobEncode", "Is", "MarshalJSON", "MarshalXML", "Peek", "ReadByte", "ReadFrom", "ReadRune",
+	"Scan", "Seek", "UnmarshalJSON", "UnmarshalXML", "UnreadByte", "UnreadRune", "Unwrap", "WriteByte", "WriteTo",
+}
 
 // AsError returns the [*Error] in err's tree.
 func AsError(err error) (*Error, bool) { return errors.AsType[*Error](err) }

@@ -590,3 +590,56 @@ func TestEnumsThatReadAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestLongToolNames holds that a name near the limit collides with nothing.
+func TestLongToolNames(t *testing.T) {
+	for n := 85; n < 105; n++ {
+		name := strings.Repeat("a", n)
+		schema := `{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`
+		_, res := generate(t, catalog.New(catalog.Server{Name: "s", Tools: tools(t, map[string]string{name: schema})}), Options{})
+		for _, d := range res.Diagnostics {
+			if d.Code == CodeCollision {
+				t.Errorf("%d: %v", n, d)
+			}
+		}
+	}
+}
+
+// TestMethodsOfInterfaces holds that no tool's method is one that go vet wants
+// with another signature.
+func TestMethodsOfInterfaces(t *testing.T) {
+	c := catalog.New(catalog.Server{Name: "s", Tools: tools(t, map[string]string{
+		"seek": `{}`, "marshal_json": `{}`, "write_to": `{}`, "read_byte": `{}`, "unwrap": `{}`,
+	})})
+	src, _ := generate(t, c, Options{})
+	for _, want := range []string{"SeekTool(", "MarshalJSONTool(", "WriteToTool(", "ReadByteTool(", "UnwrapTool("} {
+		if !strings.Contains(src, ") "+want) {
+			t.Errorf("no method %s", want)
+		}
+	}
+}
+
+// TestHugeNumbers holds that a schema's numbers are placed right, and fast,
+// however long they are.
+func TestHugeNumbers(t *testing.T) {
+	nines := strings.Repeat("9", 1<<20)
+	for keyword, want := range map[string]string{
+		`"maximum":` + nines:                                 "json.Number",
+		`"minimum":-1e` + nines:                              "json.Number",
+		`"minimum":1e-` + nines:                              "int64",
+		`"maximum":100.` + nines:                             "int64",
+		`"minimum":-123456789012345678901234567890.` + nines: "json.Number",
+		`"const":1e` + nines:                                 "json.Number",
+		`"enum":[1,` + nines + `]`:                           "json.Number",
+	} {
+		start := time.Now()
+		schema := `{"type":"object","properties":{"a":{"type":"integer",` + keyword + `}},"required":["a"]}`
+		src, _ := generate(t, catalog.New(catalog.Server{Name: "s", Tools: tools(t, map[string]string{"get": schema})}), Options{NoValidate: true})
+		if got := declarationTexts(t, []byte(src))["GetInput"]; !strings.Contains(got, want) {
+			t.Errorf("%s…: no %s in %s", keyword[:20], want, got)
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s… took %v", keyword[:20], took)
+		}
+	}
+}
