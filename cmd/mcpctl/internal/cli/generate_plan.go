@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -334,10 +335,7 @@ func (app *App) checkCatalog(path string, force bool) error {
 
 func (g *generation) checkTarget(path string) error {
 	err := typegen.CheckTarget(path, g.options.force)
-	if err == nil {
-		return nil
-	}
-	if e, ok := err.(*typegen.TargetError); ok { //nolint:errorlint // CheckTarget returns nothing else
+	if e, ok := errors.AsType[*typegen.TargetError](err); ok {
 		e.Path = g.app.relative(e.Path)
 		if strings.Contains(e.Reason, "not generated") {
 			return hinted{e, "--force replaces it"}

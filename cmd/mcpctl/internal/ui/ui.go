@@ -117,15 +117,6 @@ func Clean(text string) string {
 	return b.String()
 }
 
-// CleanLines is [Clean] for text in several lines, which it keeps.
-func CleanLines(text string) string {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = Clean(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
 func harmful(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }

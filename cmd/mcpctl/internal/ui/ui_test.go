@@ -21,9 +21,6 @@ func TestClean(t *testing.T) {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got, want := CleanLines("a\x1bb\r\nc\nd"), "a·b\nc\nd"; got != want {
-		t.Errorf("CleanLines = %q, want %q", got, want)
-	}
 }
 
 func TestColour(t *testing.T) {
