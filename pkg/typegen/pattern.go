@@ -3,7 +3,7 @@ package typegen
 import (
 	"regexp"
 
-	"github.com/mcpctl/mcpctl/pkg/typegen/internal/ecma"
+	"github.com/mcpctl/mcpctl/internal/ecma"
 )
 
 // goPattern translates an ECMA-262 pattern to the syntax of Go's regexp. It

@@ -26,7 +26,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
-	"github.com/mcpctl/mcpctl/pkg/typegen/internal/ecma"
+	"github.com/mcpctl/mcpctl/internal/ecma"
 	"github.com/mcpctl/mcpctl/pkg/typegen/rt"
 )
 
