@@ -127,13 +127,15 @@ vuln: ## known vulnerabilities in what the program calls
 deadcode: ## functions that nothing reaches, tests included
 	$(TOOL) deadcode -test ./...
 
+# Warnings would be about the Node.js that runs npm, which is not the one that
+# runs what is installed.
 .PHONY: peers
-peers: ## install the pinned npm servers and their Node.js
+peers: ## install the pinned npm servers, the conformance suite and their Node.js
 	@if [ $(PEERS)/node_modules/.package-lock.json -nt $(PEERS)/package-lock.json ]; then \
 		echo "npm peers: up to date"; \
 	else \
 		command -v npm >/dev/null || { echo "npm is missing: apt-get install npm, or https://nodejs.org" >&2; exit 1; }; \
-		cd $(PEERS) && npm ci --ignore-scripts --no-audit --no-fund; \
+		cd $(PEERS) && npm ci --ignore-scripts --no-audit --no-fund --loglevel error; \
 	fi
 
 .PHONY: interop
