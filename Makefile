@@ -142,6 +142,11 @@ peers: ## install the pinned npm servers, the conformance suite and their Node.j
 interop: ## test against the npm servers
 	MCPCTL_REQUIRE_INTEROP=1 $(GO) test -count=1 -v ./internal/interop
 
+# check-test runs it too.
+.PHONY: conformance
+conformance: ## the official conformance suite against the client
+	MCPCTL_REQUIRE_INTEROP=1 $(GO) test -count=1 -run '^TestConformance' -v ./internal/interop
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (30s)
 	@for pkg in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PKG)); do \

@@ -28,6 +28,13 @@ var bin struct {
 }
 
 func TestMain(m *testing.M) {
+	if scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); scenario != "" {
+		if err := conformanceClient(scenario); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "mcpctl-interop-")
 		if err != nil {
@@ -116,11 +123,11 @@ func trials(t testing.TB, p peers) []trial {
 			call: weather, want: forecast,
 		},
 		{
-			peer: peer{name: "everything-http", url: "http://127.0.0.1:" + p.serve(t, "streamableHttp") + "/mcp"},
+			peer: peer{name: "everything-http", url: p.everything(t, "streamableHttp") + "/mcp"},
 			call: weather, want: forecast,
 		},
 		{
-			peer: peer{name: "everything-sse", url: "http://127.0.0.1:" + p.serve(t, "sse") + "/sse", sse: true},
+			peer: peer{name: "everything-sse", url: p.everything(t, "sse") + "/sse", sse: true},
 			call: weather, want: forecast,
 		},
 		{

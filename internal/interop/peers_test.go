@@ -50,6 +50,11 @@ func (p peers) script(server string) string {
 	return filepath.Join(p.modules, "@modelcontextprotocol", "server-"+server, "dist", "index.js")
 }
 
+// own is the program of one of the servers in testdata/interop.
+func (p peers) own(server string) string {
+	return filepath.Join(filepath.Dir(p.modules), server+"-server.mjs")
+}
+
 // needPeers finds the installed servers, or skips (or fails) the test and
 // says how to get them.
 func needPeers(t testing.TB) peers {
@@ -136,49 +141,62 @@ var repository = sync.OnceValue(func() string {
 	return dir
 })
 
-// serve starts server-everything over HTTP, on a loopback port of the
-// kernel's choice, and returns the port once it listens.
-func (p peers) serve(t testing.TB, transport string) string {
+// everything starts server-everything over HTTP and returns its address.
+func (p peers) everything(t testing.TB, transport string) string {
+	t.Helper()
+	return p.listen(t, "--require", filepath.Join(repository(), "internal", "interop", "testdata", "loopback.cjs"),
+		p.script("everything"), transport)
+}
+
+// listen runs a program of Node.js that says where it listens, and returns
+// that address, without a path.
+func (p peers) listen(t testing.TB, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, p.node, "--require", filepath.Join(repository(), "internal", "interop", "testdata", "loopback.cjs"),
-		p.script("everything"), transport)
-	cmd.Stdout = io.Discard
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
+	cmd := exec.CommandContext(ctx, p.node, args...)
+	// Held open: our own servers end with their stdin, and so with the tests.
+	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
+	output, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 
-	port := make(chan string, 1)
-	var output bytes.Buffer
-	drained := make(chan struct{})
+	address := make(chan string, 1)
+	var said bytes.Buffer
+	ended := make(chan struct{})
 	go func() {
-		defer close(drained)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		_ = cmd.Wait()
+		w.Close()
+	}()
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(output); lines.Scan(); {
 			if found, ok := strings.CutPrefix(lines.Text(), "interop: listening on "); ok {
-				port <- found
-			} else if output.Len() < 1<<16 {
-				output.WriteString(lines.Text() + "\n")
+				address <- found
+			} else if said.Len() < 1<<16 {
+				said.WriteString(lines.Text() + "\n")
 			}
 		}
-		_, _ = io.Copy(io.Discard, stderr)
+		_, _ = io.Copy(io.Discard, output)
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-drained
-		_ = cmd.Wait()
+		<-ended
+		if t.Failed() && said.Len() > 0 {
+			t.Logf("%s said:\n%s", filepath.Base(args[len(args)-2]), &said)
+		}
 	})
 
 	select {
-	case found := <-port:
+	case found := <-address:
 		return found
-	case <-drained:
-		t.Fatalf("server-everything %s ended before it listened:\n%s", transport, &output)
+	case <-ended:
+		t.Fatalf("%v ended before it listened", args)
 	case <-time.After(patience):
-		t.Fatalf("server-everything %s does not listen after %v", transport, patience)
+		t.Fatalf("%v does not listen after %v", args, patience)
 	}
 	return ""
 }

@@ -23,8 +23,8 @@ func TestSoak(t *testing.T) {
 	p := needPeers(t)
 	specs := []client.Spec{
 		{Name: "stdio", Stdio: &client.Stdio{Command: p.node, Args: []string{p.script("everything"), "stdio"}}},
-		{Name: "http", HTTP: &client.HTTP{URL: "http://127.0.0.1:" + p.serve(t, "streamableHttp") + "/mcp"}},
-		{Name: "sse", HTTP: &client.HTTP{URL: "http://127.0.0.1:" + p.serve(t, "sse") + "/sse"}},
+		{Name: "http", HTTP: &client.HTTP{URL: p.everything(t, "streamableHttp") + "/mcp"}},
+		{Name: "sse", HTTP: &client.HTTP{URL: p.everything(t, "sse") + "/sse"}},
 	}
 	round := func() {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -1,13 +1,13 @@
 // What the servers in this folder share: how they are started, and what they
 // offer. Each is run as `node NAME.mjs stdio` or `node NAME.mjs http`; the
-// latter prints its URL on one line. Both end when their stdin does.
+// latter prints where it listens. Both end when their stdin does.
 import { createServer } from 'node:http';
 import { z } from 'zod';
 
-// listen serves on a loopback port of the kernel's choice.
+// listen serves /mcp on a loopback port of the kernel's choice.
 export function listen(handle) {
   const server = createServer(handle).listen(0, '127.0.0.1', () => {
-    console.log(`http://127.0.0.1:${server.address().port}/mcp`);
+    console.log(`interop: listening on http://127.0.0.1:${server.address().port}`);
   });
   process.stdin.resume().on('close', () => process.exit(0));
 }
