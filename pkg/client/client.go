@@ -27,7 +27,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 )
@@ -64,6 +63,12 @@ type Options struct {
 	// LookupEnv finds the variables that child processes inherit; nil means
 	// [os.LookupEnv].
 	LookupEnv func(string) (string, bool)
+	// Handlers are for all servers whose specs have none of their own.
+	Handlers
+	// Validator checks arguments and results against the schemas of tools;
+	// nil means the one of this module, which knows JSON Schema 2020-12 and
+	// its predecessors back to draft 4.
+	Validator Validator
 	// OnResult is called with each server's result as soon as
 	// [Client.Discover] has it, from one goroutine at a time.
 	OnResult func(ServerResult)
@@ -73,6 +78,7 @@ type Options struct {
 type Client struct {
 	opts    Options
 	servers []*Server
+	byName  map[string]*Server
 	own     *http.Transport // nil if the caller brought one
 
 	mu     sync.Mutex
@@ -100,8 +106,11 @@ func Open(ctx context.Context, specs []Spec, opts Options) (*Client, error) {
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = os.LookupEnv
 	}
+	if opts.Validator == nil {
+		opts.Validator = defaultValidator{}
+	}
 	opts.ClientInfo = opts.ClientInfo.or(moduleInfo())
-	c := &Client{ops: make(map[*context.CancelCauseFunc]struct{})}
+	c := &Client{ops: make(map[*context.CancelCauseFunc]struct{}), byName: make(map[string]*Server)}
 	if opts.Transport == nil {
 		c.own = newTransport()
 		opts.Transport = c.own
@@ -113,11 +122,13 @@ func Open(ctx context.Context, specs []Spec, opts Options) (*Client, error) {
 			errs = append(errs, err)
 			continue
 		}
-		if slices.ContainsFunc(c.servers, func(s *Server) bool { return s.spec.Name == spec.Name }) {
+		if c.byName[spec.Name] != nil {
 			errs = append(errs, fmt.Errorf("two servers have the name %q", spec.Name))
 			continue
 		}
-		c.servers = append(c.servers, newServer(c, spec))
+		s := newServer(c, spec)
+		c.byName[spec.Name] = s
+		c.servers = append(c.servers, s)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -143,12 +154,12 @@ func moduleInfo() Implementation {
 // Server returns the handle of the server of that name. If there is none, the
 // handle's methods return an error that says so.
 func (c *Client) Server(name string) *Server {
-	for _, s := range c.servers {
-		if s.spec.Name == name {
-			return s
-		}
+	if s := c.byName[name]; s != nil {
+		return s
 	}
-	return &Server{client: c, spec: Spec{Name: name}, unknown: true}
+	s := newServer(c, Spec{Name: name})
+	s.unknown = true
+	return s
 }
 
 // Names returns the names of the servers, in the order they were given.
@@ -161,20 +172,18 @@ func (c *Client) Names() []string {
 }
 
 // begin starts an operation, which ends with the client at the latest. The
-// returned function must be called at its end.
-func (c *Client) begin(ctx context.Context, timeout time.Duration) (context.Context, func(), error) {
+// last function must be called at its end.
+func (c *Client) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return ctx, nil, ErrClosed
+		return ctx, nil, nil, ErrClosed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	timed, stop := context.WithTimeoutCause(ctx, timeout, timeoutError{timeout})
 	key := &cancel
 	c.ops[key] = struct{}{}
 	c.wg.Add(1)
-	return timed, func() {
-		stop()
+	return ctx, cancel, func() {
 		cancel(context.Canceled)
 		c.mu.Lock()
 		delete(c.ops, key)
@@ -198,7 +207,11 @@ func (c *Client) Close(ctx context.Context) error {
 	c.wg.Wait()
 	var wg sync.WaitGroup
 	for _, s := range c.servers {
-		wg.Go(func() { s.disconnect(ctx) })
+		wg.Go(func() {
+			s.subs.close()
+			s.disconnect(ctx)
+			s.mailbox.close(ctx)
+		})
 	}
 	wg.Wait()
 	if c.own != nil {

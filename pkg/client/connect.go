@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
+	"net/http"
+	"slices"
 	"time"
 
+	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -23,110 +26,11 @@ const (
 // 2026-07-28, stdio transport, backward compatibility.)
 const probeTimeout = 5 * time.Second
 
-// newestLegacy is what initialize offers.
-const newestLegacy = "2025-11-25"
+// legacyRevisions are the revisions with a handshake, newest first; that one
+// is offered.
+var legacyRevisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// handshake is one attempt to agree on a revision, and what it saw.
-type handshake struct {
-	strict   bool
-	probe    *exchange // server/discover; nil if not sent
-	probeErr error
-	init     *exchange // initialize; nil if not sent
-}
-
-// shake opens a session over a transport.
-func (s *Server) shake(ctx context.Context, t mcp.Transport, protocol Protocol) (*handshake, *mcp.ClientSession, error) {
-	h := &handshake{strict: protocol == Protocol20260728}
-	info := s.spec.ClientInfo.or(s.opts.ClientInfo)
-	client := mcp.NewClient(&mcp.Implementation{Name: info.Name, Version: info.Version}, &mcp.ClientOptions{
-		Logger:         s.sdkLog(),
-		Capabilities:   &mcp.ClientCapabilities{},
-		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
-	})
-	client.AddSendingMiddleware(h.middleware)
-	opts := &mcp.ClientSessionOptions{}
-	if protocol == ProtocolLegacy {
-		opts.ProtocolVersion = newestLegacy
-	}
-	cs, err := client.Connect(ctx, t, opts)
-	return h, cs, err
-}
-
-// middleware watches the two methods of the handshake.
-func (h *handshake) middleware(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch method {
-		case "server/discover":
-			ctx, h.probe = withExchange(ctx, true)
-			defer h.probe.done()
-			if !h.strict {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, probeLimit(ctx))
-				defer cancel()
-			}
-			var res mcp.Result
-			res, h.probeErr = next(ctx, method, req)
-			return res, h.probeErr
-		case "initialize":
-			if err := h.refuse(); err != nil {
-				return nil, err
-			}
-			ctx, h.init = withExchange(ctx, true)
-			defer h.init.done()
-		}
-		return next(ctx, method, req)
-	}
-}
-
-// probeLimit leaves initialize half of a short deadline.
-func probeLimit(ctx context.Context) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		return min(probeTimeout, time.Until(deadline)/2)
-	}
-	return probeTimeout
-}
-
-// refuse returns why initialize is not to be sent, or nil.
-func (h *handshake) refuse() error {
-	if h.probe == nil {
-		return nil
-	}
-	if h.probe.noAnswer() {
-		return h.probeErr
-	}
-	if !h.strict {
-		return nil
-	}
-	if h.probeErr == nil || h.answered() {
-		return ErrRevisionNotOffered
-	}
-	return h.probeErr
-}
-
-// answered reports whether the server answered the probe with a JSON-RPC
-// error, as an older one should.
-func (h *handshake) answered() bool { return rpcError(h.probeErr) != nil }
-
-// last returns what passed the wire last.
-func (h *handshake) last() *exchange {
-	if h.init != nil {
-		return h.init
-	}
-	return h.probe
-}
-
-// serverInfo returns the server's own Implementation object as sent, nil if
-// it sent none.
-func (h *handshake) serverInfo() json.RawMessage {
-	if h.init != nil {
-		return member(h.init.raw(), "serverInfo")
-	}
-	if h.probe != nil {
-		return member(member(h.probe.raw(), "_meta"), mcp.MetaKeyServerInfo)
-	}
-	return nil
-}
-
+// connect opens a session with the server.
 func (s *Server) connect(ctx context.Context) (*session, error) {
 	if s.spec.Stdio != nil {
 		return s.connectStdio(ctx)
@@ -134,19 +38,11 @@ func (s *Server) connect(ctx context.Context) (*session, error) {
 	return s.connectHTTP(ctx)
 }
 
-// newSession completes what all transports have in common.
-func newSession(h *handshake, cs *mcp.ClientSession, transport string) *session {
-	sess := &session{
-		cs: cs, transport: transport,
-		protocol: cs.InitializeResult().ProtocolVersion,
-		info:     h.serverInfo(),
-		ended:    make(chan struct{}),
-	}
-	go func() {
-		_ = cs.Wait()
-		close(sess.ended)
-	}()
-	return sess
+// newSession returns a session on which nothing has been agreed yet, and the
+// handler for its connection.
+func (s *Server) newSession(transport string) (*session, wire.Handler) {
+	sess := &session{server: s, transport: transport}
+	return sess, wire.Handler{Notification: sess.notified, Request: sess.requested}
 }
 
 // connectStdio starts a server, and starts it again without the probe if that
@@ -162,154 +58,309 @@ func (s *Server) connectStdio(ctx context.Context) (*session, error) {
 
 // spawn starts a server and opens a session with it. If that fails it reports
 // whether the server died before it had answered the probe.
-func (s *Server) spawn(ctx context.Context, protocol Protocol) (sess *session, died bool, err error) {
+func (s *Server) spawn(ctx context.Context, protocol Protocol) (_ *session, died bool, err error) {
 	if ctx.Err() != nil {
-		return nil, false, s.failure(ctx, opConnect, ctx.Err(), nil, nil)
+		return nil, false, s.failure(ctx, opConnect, ctx.Err(), nil)
 	}
-	proc, err := startProcess(s.spec.Stdio, environment(s.spec.Stdio, s.opts.LookupEnv), s.log, s.secrets)
+	spec := s.spec.Stdio
+	sess, handler := s.newSession(TransportStdio)
+	conn, err := wire.StartStdio(
+		wire.Command{Name: spec.Command, Args: spec.Args, Env: environment(spec, s.opts.LookupEnv), Dir: spec.Dir},
+		wire.StdioConfig{Handler: handler, MaxMessageSize: s.opts.MaxMessageSize, Log: s.log, Secrets: s.secrets},
+	)
 	if err != nil {
-		return nil, false, s.failure(ctx, opConnect, err, nil, nil)
+		return nil, false, s.failure(ctx, opConnect, err, nil)
 	}
-	conn := newStdioConn(proc, s.opts.MaxMessageSize, s.log, s.secrets)
-	transport := transportFunc(func(context.Context) (mcp.Connection, error) { return recorded(conn), nil })
-	h, cs, err := s.shake(ctx, transport, protocol)
-	if err != nil {
-		broken := conn.broken()
-		if broken != nil && ctx.Err() == nil {
-			// Its last words and its status say more than the end of the pipe.
-			proc.ended(ctx, stdinGrace)
-		}
-		_ = conn.Close()
-		proc.abort()
-		died = broken == errStreamEnd && protocol == "" && !h.answered()
-		if broken != nil {
-			err = broken
-		}
-		failed := s.failure(ctx, opConnect, err, h.last(), proc)
-		if n := conn.strayLines(); n > 0 && failed.Class == ClassTimeout {
-			failed.detail = fmt.Sprintf("stdout had %d lines that are no messages", n)
-		}
-		return nil, died, failed
+	sess.conn, sess.stdio = conn, conn
+	probe, err := sess.negotiate(ctx, protocol)
+	if err == nil {
+		return sess, false, nil
 	}
-	sess = newSession(h, cs, TransportStdio)
-	sess.conn = conn
-	sess.close = func(ctx context.Context) {
-		_ = conn.Close()
-		_ = cs.Close()
-		proc.stop(ctx)
+	ended := conn.StreamEnded()
+	if broken := conn.Err(); broken != nil && ctx.Err() == nil {
+		// Its last words and its status say more than the end of the pipe.
+		conn.Settle(ctx)
+		err = broken
 	}
-	return sess, false, nil
+	conn.Abort()
+	failed := s.failure(ctx, opConnect, err, conn)
+	if n := conn.StrayLines(); n > 0 && failed.Class == ClassTimeout {
+		failed.detail = fmt.Sprintf("stdout had %d lines that are no messages", n)
+	}
+	return nil, ended && protocol == "" && !isAnswer(probe), failed
 }
 
 // connectHTTP opens a session over streamable HTTP, or over HTTP with SSE if
 // the server turns out to be one of those (specification 2026-07-28,
 // streamable HTTP, backward compatibility).
 func (s *Server) connectHTTP(ctx context.Context) (*session, error) {
-	sess, h, err := s.dial(ctx, s.spec.Protocol, TransportHTTP)
+	sess, handler := s.newSession(TransportHTTP)
+	cfg, err := s.httpConfig(handler)
+	if err != nil {
+		return nil, s.failure(ctx, opConnect, err, nil)
+	}
+	sess.conn = wire.DialHTTP(cfg)
+	_, err = sess.negotiate(ctx, s.spec.Protocol)
 	if err == nil {
 		return sess, nil
 	}
-	if s.spec.Protocol == "" && h.broken() && ctx.Err() == nil {
-		s.log.Debug("the answer to the probe broke the connection; trying without one")
-		if sess, h, err = s.dial(ctx, ProtocolLegacy, TransportHTTP); err == nil {
-			return sess, nil
-		}
-	}
-	failed := s.failure(ctx, opConnect, err, h.last(), nil)
-	if h.init == nil || !h.init.oldSSE() || ctx.Err() != nil {
+	sess.conn.Close(ctx)
+	failed := s.failure(ctx, opConnect, err, nil)
+	if s.spec.Protocol == Protocol20260728 || ctx.Err() != nil || !oldSSE(err) {
 		return nil, failed
 	}
 	s.log.Debug("trying the older SSE transport", "status", failed.HTTPStatus)
-	sess, h, err = s.dial(ctx, ProtocolLegacy, TransportSSE)
-	switch {
-	case err == nil:
-		return sess, nil
-	case h.init == nil && ctx.Err() == nil:
-		// No such server either, so the first answer is the one that counts.
-		return nil, failed
+	sess, handler = s.newSession(TransportSSE)
+	cfg.Handler = handler
+	if sess.conn, err = wire.DialSSE(ctx, cfg); err != nil {
+		if ctx.Err() == nil && !errors.Is(err, wire.ErrForeignEndpoint) {
+			// No such server either, so the first answer is the one that
+			// counts.
+			return nil, failed
+		}
+		return nil, s.failure(ctx, opConnect, err, nil)
 	}
-	return nil, s.failure(ctx, opConnect, err, h.last(), nil)
+	if _, err = sess.negotiate(ctx, ProtocolLegacy); err != nil {
+		sess.conn.Close(ctx)
+		return nil, s.failure(ctx, opConnect, err, nil)
+	}
+	return sess, nil
 }
 
-// broken reports whether the answer to the probe was such that the SDK gave up
-// the connection, so that initialize had no chance.
-func (h *handshake) broken() bool {
-	if h.probe == nil || h.probeErr == nil || h.answered() {
+// oldSSE reports whether initialize failed over streamable HTTP as it does
+// where a server speaks HTTP with SSE only (specification 2026-07-28,
+// streamable HTTP, backward compatibility).
+func oldSSE(err error) bool {
+	failed, ok := errors.AsType[*wire.HTTPError](err)
+	if !ok {
 		return false
 	}
-	status, _ := h.probe.outcome()
-	return status >= 200 && status < 300
+	switch failed.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+	default:
+		return false
+	}
+	rpc, ok := errors.AsType[*jsonrpc.Error](err)
+	return !ok || rpc.Code != jsonrpc.CodeMethodNotFound && !isModernError(rpc)
 }
 
-// dial opens a session over one of the HTTP transports.
-func (s *Server) dial(ctx context.Context, protocol Protocol, transport string) (*session, *handshake, error) {
-	// The session outlives the operation that opens it, but until it is open
-	// it must not.
-	life, kill := context.WithCancel(context.Background())
-	stop := context.AfterFunc(ctx, kill)
-	client, endpoint, err := s.httpClient(life)
-	if err != nil {
-		kill()
-		return nil, new(handshake), err
+// isModernError recognises the errors that only a server of revision
+// 2026-07-28 or later sends (specification 2026-07-28, error codes).
+func isModernError(rpc *jsonrpc.Error) bool {
+	switch rpc.Code {
+	case mcp.CodeUnsupportedProtocolVersion, mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapabilities:
+		return true
 	}
-	var t mcp.Transport = &mcp.StreamableClientTransport{
-		Endpoint:   endpoint.String(),
-		HTTPClient: client,
-		// One's own requests are answered on their own streams.
-		DisableStandaloneSSE: true,
-		MaxEventSize:         s.opts.MaxMessageSize + eventSlack,
+	return false
+}
+
+// isAnswer reports whether a server answered with a JSON-RPC error.
+func isAnswer(err error) bool {
+	_, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok
+}
+
+// noAnswer reports whether a request failed in a way that makes another
+// attempt on the same host pointless: nothing was reached, or a login is
+// needed.
+func noAnswer(err error) bool {
+	if failed, ok := errors.AsType[*wire.HTTPError](err); ok {
+		return needsLogin(failed)
 	}
-	if transport == TransportSSE {
-		t = transportFunc(func(context.Context) (mcp.Connection, error) {
-			// The stream lives as long as the context that it is opened with.
-			conn, err := (&mcp.SSEClientTransport{
-				Endpoint:     endpoint.String(),
-				HTTPClient:   client,
-				MaxEventSize: s.opts.MaxMessageSize + eventSlack,
-			}).Connect(life)
-			if err != nil {
-				return nil, withoutURL(err)
-			}
-			return recorded(conn), nil
-		})
-	}
-	h, cs, err := s.shake(ctx, t, protocol)
-	if err != nil {
-		kill()
-		return nil, h, err
-	}
-	if !stop() {
-		_ = cs.Close()
-		return nil, h, context.Cause(ctx)
-	}
-	sess := newSession(h, cs, transport)
-	sess.close = func(ctx context.Context) {
-		closed := make(chan struct{})
-		go func() {
-			defer close(closed)
-			_ = cs.Close() // ends a session of older revisions with a DELETE
-		}()
-		timer := time.NewTimer(terminateGrace)
-		defer timer.Stop()
-		select {
-		case <-closed:
-		case <-ctx.Done():
-		case <-timer.C:
+	class, _, _ := classifyNetwork(err)
+	return class != ""
+}
+
+// negotiate agrees on a revision: it asks with server/discover, unless the
+// protocol is pinned to older ones, and falls back to initialize unless it is
+// pinned to the current one. It also returns how the probe failed.
+func (s *session) negotiate(ctx context.Context, protocol Protocol) (probe, err error) {
+	if protocol != ProtocolLegacy {
+		probe = s.discover(ctx, protocol == "")
+		if probe == nil {
+			return nil, nil
 		}
-		kill()
-		<-closed
+		if fallback, err := s.afterProbe(ctx, probe, protocol); !fallback {
+			return probe, err
+		}
 	}
-	return sess, h, nil
+	return probe, s.initialize(ctx)
 }
 
-// eventSlack is how much larger than its data an event may be for the SDK; we
-// count ourselves, with a better error.
-const eventSlack = 64 << 10
-
-// withoutURL takes the URL, and with it the query, out of an error.
-func withoutURL(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
+// afterProbe decides what a failed probe means: to fall back to initialize, or
+// the error.
+func (s *session) afterProbe(ctx context.Context, probe error, protocol Protocol) (fallback bool, err error) {
+	rpc, answered := errors.AsType[*jsonrpc.Error](probe)
+	switch {
+	case ctx.Err() != nil, noAnswer(probe), s.over():
+		return false, probe
+	case answered && rpc.Code == mcp.CodeUnsupportedProtocolVersion:
+		// A server that names an older revision speaks that with its
+		// handshake.
+		legacy := slices.ContainsFunc(supportedRevisions(rpc), func(v string) bool { return slices.Contains(legacyRevisions, v) })
+		if protocol == "" && legacy {
+			return true, nil
+		}
+		return false, errors.Join(ErrRevisionNotOffered, probe)
+	case answered && isModernError(rpc):
+		return false, probe
+	case errors.Is(probe, ErrRevisionNotOffered):
+		return protocol == "" && errors.Is(probe, errOlderOnly), probe
+	case protocol == Protocol20260728 && answered:
+		return false, errors.Join(ErrRevisionNotOffered, probe)
 	}
-	return err
+	return protocol == "", probe
+}
+
+// supportedRevisions returns what an UnsupportedProtocolVersionError names.
+func supportedRevisions(rpc *jsonrpc.Error) []string {
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	if json.Unmarshal(rpc.Data, &data) != nil {
+		return nil
+	}
+	return data.Supported
+}
+
+// errOlderOnly says that a server answers the probe and offers older revisions
+// alone.
+var errOlderOnly = fmt.Errorf("%w: the server offers older ones only", ErrRevisionNotOffered)
+
+// discover asks a server of the current era what it is.
+func (s *session) discover(ctx context.Context, limited bool) error {
+	if limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, min(probeTimeout, s.server.timeout()/2))
+		defer cancel()
+	}
+	s.revision = string(Protocol20260728)
+	if err := s.setMeta(); err != nil {
+		return err
+	}
+	p, err := s.params(requestMeta{}).done()
+	if err != nil {
+		return err
+	}
+	again := false
+	for {
+		raw, err := s.request(ctx, wire.Request{Method: "server/discover", Params: p, Revision: s.revision})
+		if err != nil {
+			rpc, ok := errors.AsType[*jsonrpc.Error](err)
+			if ok && rpc.Code == mcp.CodeUnsupportedProtocolVersion && !again && slices.Contains(supportedRevisions(rpc), s.revision) {
+				// It does speak it; specification 2026-07-28, versioning, has
+				// clients retry.
+				again = true
+				continue
+			}
+			s.revision, s.meta = "", nil
+			return err
+		}
+		parts := members(raw, "supportedVersions", "capabilities", "instructions", "_meta")
+		var offered []string
+		if parts[0] == nil || json.Unmarshal(parts[0], &offered) != nil {
+			s.revision, s.meta = "", nil
+			return protocolErrorf("the result of server/discover names no revisions")
+		}
+		if !slices.Contains(offered, s.revision) {
+			s.revision, s.meta = "", nil
+			if slices.ContainsFunc(offered, func(v string) bool { return slices.Contains(legacyRevisions, v) }) {
+				return errOlderOnly
+			}
+			return ErrRevisionNotOffered
+		}
+		s.info = member(parts[3], mcp.MetaKeyServerInfo)
+		s.learn(parts[1], parts[2])
+		s.conn.SetRevision(s.revision)
+		return nil
+	}
+}
+
+// initialize makes the handshake of older revisions (specification 2025-11-25,
+// lifecycle).
+func (s *session) initialize(ctx context.Context) error {
+	info, capabilities, err := s.server.identity(legacyRevisions[0])
+	if err != nil {
+		return err
+	}
+	s.meta = nil
+	p, err := (&params{buf: []byte{'{'}}).
+		set("protocolVersion", legacyRevisions[0]).set("capabilities", capabilities).set("clientInfo", info).done()
+	if err != nil {
+		return err
+	}
+	raw, err := s.request(ctx, wire.Request{Method: "initialize", Params: p})
+	if err != nil {
+		if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && rpc.Code == mcp.CodeUnsupportedProtocolVersion {
+			return errors.Join(ErrRevisionNotOffered, err)
+		}
+		return err
+	}
+	parts := members(raw, "protocolVersion", "capabilities", "instructions", "serverInfo")
+	s.revision = text(parts[0])
+	if !slices.Contains(legacyRevisions, s.revision) {
+		return ErrRevisionNotOffered
+	}
+	s.info = parts[3]
+	s.learn(parts[1], parts[2])
+	s.conn.SetRevision(s.revision)
+	return s.conn.Notify(ctx, "notifications/initialized", nil)
+}
+
+// learn keeps what a server says of itself.
+func (s *session) learn(capabilities, instructions json.RawMessage) {
+	s.instructions = text(instructions)
+	s.rawCaps = capabilities
+	s.capabilities = new(mcp.ServerCapabilities)
+	if capabilities != nil && json.Unmarshal(capabilities, s.capabilities) != nil {
+		s.server.log.Debug("the server's capabilities do not have the shape of any")
+		s.capabilities = new(mcp.ServerCapabilities)
+	}
+}
+
+// setMeta prepares what every request of the current era says
+// (specification 2026-07-28, per-request protocol fields).
+func (s *session) setMeta() error {
+	info, capabilities, err := s.server.identity(s.revision)
+	if err != nil {
+		return err
+	}
+	p := &params{buf: []byte{'{'}}
+	b, err := p.set(mcp.MetaKeyProtocolVersion, s.revision).
+		set(mcp.MetaKeyClientInfo, info).set(mcp.MetaKeyClientCapabilities, capabilities).done()
+	if err != nil {
+		return err
+	}
+	s.meta = b[1 : len(b)-1]
+	return nil
+}
+
+// identity returns what the server learns about the client.
+func (s *Server) identity(revision string) (info, capabilities json.RawMessage, err error) {
+	own := s.spec.ClientInfo.or(s.opts.ClientInfo)
+	if info, err = json.Marshal(map[string]string{"name": own.Name, "version": own.Version}); err != nil {
+		return nil, nil, err
+	}
+	caps := make(map[string]any)
+	if s.handlers.Input != nil {
+		caps["elicitation"] = elicitationCapability(revision, s.handlers.InputURL)
+	}
+	if len(s.spec.Extensions) > 0 {
+		caps["extensions"] = s.spec.Extensions
+	}
+	capabilities, err = json.Marshal(caps)
+	return info, capabilities, err
+}
+
+// elicitationCapability is {} for revisions that know one kind of form only
+// (specification 2025-06-18, elicitation).
+func elicitationCapability(revision string, urls bool) map[string]any {
+	capability := make(map[string]any)
+	if revision >= "2025-11-25" {
+		capability["form"] = struct{}{}
+		if urls {
+			capability["url"] = struct{}{}
+		}
+	}
+	return capability
 }

@@ -11,13 +11,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/mcpctl/mcpctl/internal/netpolicy"
+	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Errors that callers tell apart with [errors.Is]. Each comes wrapped in a
@@ -29,8 +29,29 @@ var (
 	// ErrRevisionNotOffered says that the server does not speak the revision
 	// that was asked for, or none that this client knows.
 	ErrRevisionNotOffered = errors.New("protocol revision not offered")
-	// ErrInputRequired says that a server answered a call with a question.
+	// ErrNotSupported says that the server does not have what was asked of
+	// it, or that the negotiated revision does not; the text names that.
+	ErrNotSupported = errors.New("not supported")
+	// ErrInputRequired says that a server answered with a question and that
+	// nobody is there to answer it. [InputRequiredError] has the question.
 	ErrInputRequired = errors.New("the server asks for input")
+	// ErrNotApproved says that [Handlers.Approve] refused a call, which was
+	// not sent.
+	ErrNotApproved = errors.New("the call was not approved")
+	// ErrInvalidArguments says that arguments fail the input schema of a tool,
+	// which was not called.
+	ErrInvalidArguments = errors.New("the arguments are not valid")
+	// ErrInvalidResult says that a structured result fails the output schema.
+	// [ResultError] has the result.
+	ErrInvalidResult = errors.New("the result is not valid")
+	// ErrToolFailed says that a tool reported a failure in its result.
+	// [ToolError] has the result.
+	ErrToolFailed = errors.New("the tool failed")
+	// ErrUnknownTool says that the server lists no such tool.
+	ErrUnknownTool = errors.New("no such tool")
+	// ErrSessionExpired says that a server has forgotten the session of an
+	// older revision. The request was not carried out.
+	ErrSessionExpired = wire.ErrSessionExpired
 	// ErrClosed says that the client was closed.
 	ErrClosed = errors.New("client closed")
 	// ErrUnknownServer says that the client has no server of that name.
@@ -57,7 +78,15 @@ const (
 	ClassCancelled Class = "cancelled"         // the caller's context was cancelled
 	ClassProtocol  Class = "protocol"          // rubbish, a JSON-RPC error, something oversized
 	ClassRevision  Class = "revision"          // ErrRevisionNotOffered
+	ClassSupport   Class = "not-supported"     // ErrNotSupported
 	ClassInput     Class = "input-required"    // ErrInputRequired
+	ClassApproval  Class = "not-approved"      // ErrNotApproved
+	ClassArguments Class = "invalid-arguments" // ErrInvalidArguments
+	ClassBudget    Class = "schema-budget"     // ErrSchemaBudget
+	ClassResult    Class = "invalid-result"    // ErrInvalidResult
+	ClassTool      Class = "tool-error"        // ErrToolFailed
+	ClassNoTool    Class = "unknown-tool"      // ErrUnknownTool
+	ClassExpired   Class = "session-expired"   // ErrSessionExpired
 	ClassClosed    Class = "closed"            // ErrClosed
 	ClassUnknown   Class = "unknown-server"    // ErrUnknownServer
 )
@@ -73,6 +102,9 @@ type ServerError struct {
 	// the JSON-RPC error; zero where there was none.
 	HTTPStatus int
 	Code       int64
+	// RetryAfter is how long the server asked to be left alone; zero if it
+	// did not.
+	RetryAfter time.Duration
 	// Stderr are the last lines that the server wrote to its standard error
 	// before the connection failed. They are the server's own words.
 	Stderr string
@@ -109,21 +141,21 @@ func (e *ServerError) Unwrap() error { return e.Err }
 const opConnect = "connect"
 
 // cause stands for an error whose text must not leave the package: it can be
-// compared, and shows a JSON-RPC error without secrets.
+// compared, and shows what in it is free of secrets.
 type cause struct {
-	err  error
-	text string
-	rpc  *jsonrpc.Error
+	err   error
+	text  string
+	shown error // a *jsonrpc.Error or an error of this package, or nil
 }
 
 func (c *cause) Error() string        { return c.text }
 func (c *cause) Is(target error) bool { return errors.Is(c.err, target) }
+func (c *cause) Unwrap() error        { return c.shown }
 
-func (c *cause) Unwrap() error {
-	if c.rpc == nil {
-		return nil
-	}
-	return c.rpc
+// kindError is an error of this package that belongs in a [*ServerError].
+type kindError interface {
+	error
+	kind() (class Class, is error)
 }
 
 // timeoutError is the cause of a context whose deadline is ours.
@@ -133,106 +165,99 @@ func (e timeoutError) Error() string        { return fmt.Sprintf("timed out afte
 func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 func (e timeoutError) Timeout() bool        { return true }
 
-// commandError says that a process could not be started.
-type commandError struct {
-	class   Class
-	summary string
-	err     error
-}
-
-func (e *commandError) Error() string { return e.summary }
-func (e *commandError) Unwrap() error { return e.err }
-
-// exitError says how a process ended.
-type exitError struct{ summary string }
-
-func (e *exitError) Error() string { return e.summary }
-
-// failure turns what went wrong in an operation of s into a [*ServerError], by
-// the most telling evidence: what the SDK returns says little. ctx is the
-// operation's own, ex what passed the wire and proc the child process; both
-// may be nil.
-func (s *Server) failure(ctx context.Context, op string, err error, ex *exchange, proc *process) *ServerError {
+// failure turns what went wrong in an operation of s into a [*ServerError].
+// ctx is the operation's own; proc is the child process, or nil.
+func (s *Server) failure(ctx context.Context, op string, err error, proc *wire.Stdio) *ServerError {
 	if known, ok := errors.AsType[*ServerError](err); ok {
 		return known
 	}
 	e := &ServerError{Server: s.spec.Name, Op: op}
-	e.classify(ctx, err, ex, proc)
-	e.detail = clean(s.secrets.String(e.detail), maxDetail)
+	e.classify(ctx, err, proc)
+	e.detail = wire.OneLine(s.secrets.String(e.detail), maxDetail)
 	c := &cause{err: e.Err, text: e.summary}
 	if e.detail != "" {
 		c.text += ": " + e.detail
 	}
-	if rpc := rpcError(e.Err); rpc != nil {
+	if ours, ok := errors.AsType[kindError](e.Err); ok {
+		c.shown = ours
+	} else if rpc, ok := errors.AsType[*jsonrpc.Error](e.Err); ok {
 		e.Code = rpc.Code
-		c.rpc = &jsonrpc.Error{Code: rpc.Code, Message: s.secrets.String(rpc.Message)}
+		shown := &jsonrpc.Error{Code: rpc.Code, Message: s.secrets.String(rpc.Message)}
 		if rpc.Data != nil {
-			c.rpc.Data = json.RawMessage(s.secrets.String(string(rpc.Data)))
+			shown.Data = json.RawMessage(s.secrets.String(string(rpc.Data)))
 		}
+		c.shown = shown
 	}
 	e.Err = c
 	if proc != nil && (op == opConnect || e.Class == ClassExited) {
-		e.Stderr = proc.stderr.String()
+		e.Stderr = proc.Stderr()
 	}
 	return e
 }
 
-func (e *ServerError) classify(ctx context.Context, err error, ex *exchange, proc *process) {
+func (e *ServerError) classify(ctx context.Context, err error, proc *wire.Stdio) {
 	set := func(class Class, summary, detail string, cause error) {
 		e.Class, e.summary, e.detail, e.Err = class, summary, detail, cause
 	}
-	var wire error
-	login := false
-	if ex != nil {
-		if e.HTTPStatus, wire = ex.outcome(); wire != nil {
-			err = wire
-		}
-		login = ex.needsLogin()
+	failed, hasStatus := errors.AsType[*wire.HTTPError](err)
+	if hasStatus {
+		e.HTTPStatus, e.RetryAfter = failed.Status, failed.RetryAfter
 	}
-	start, notStarted := errors.AsType[*commandError](err)
-	broken, isBroken := errors.AsType[*protocolError](err)
+	command, notStarted := errors.AsType[*wire.CommandError](err)
+	broken, isBroken := errors.AsType[*wire.ProtocolError](err)
 	large, isLarge := errors.AsType[*netpolicy.TooLargeError](err)
-	rpc := rpcError(err)
+	rpc, isRPC := errors.AsType[*jsonrpc.Error](err)
+	ours, isOurs := errors.AsType[kindError](err)
 	switch {
+	case isOurs:
+		class, is := ours.kind()
+		set(class, is.Error(), ours.Error(), errors.Join(ours, is))
+	case notStarted && errors.Is(err, wire.ErrCommandNotFound):
+		set(ClassNotFound, command.Reason, "", err)
 	case notStarted:
-		set(start.class, start.summary, "", err)
-	case login:
+		set(ClassSpawn, command.Reason, "", err)
+	case hasStatus && needsLogin(failed):
 		set(ClassAuth, ErrAuthRequired.Error(), "", ErrAuthRequired)
-	case isBroken:
-		set(ClassProtocol, broken.summary, "", err)
+	case errors.Is(err, ErrSessionExpired):
+		set(ClassExpired, ErrSessionExpired.Error(), "", err)
 	case isLarge:
 		set(ClassProtocol, large.Error(), "", err)
+	case isBroken:
+		set(ClassProtocol, broken.Reason, "", err)
+		if hasStatus && failed.Media != "" && failed.Media != "application/json" && failed.Media != "text/event-stream" {
+			e.summary, e.detail = "no valid answer", "the response is "+failed.Media
+		}
 	case ctx.Err() != nil:
 		set(classifyEnd(ctx))
+	case errors.Is(err, context.DeadlineExceeded):
+		set(classifyTimeout(err))
 	case errors.Is(err, ErrRevisionNotOffered):
 		set(ClassRevision, ErrRevisionNotOffered.Error(), "", err)
-	case e.HTTPStatus == http.StatusForbidden, e.HTTPStatus >= 400 && rpc == nil:
-		set(ClassHTTP, fmt.Sprintf("HTTP %d", e.HTTPStatus), strings.ToLower(http.StatusText(e.HTTPStatus)), err)
-	case rpc != nil:
+	case hasStatus && failed.Status == http.StatusForbidden, hasStatus && failed.Status >= 400 && !isRPC:
+		set(ClassHTTP, fmt.Sprintf("HTTP %d", failed.Status), strings.ToLower(http.StatusText(failed.Status)), err)
+	case isRPC:
 		set(ClassProtocol, fmt.Sprintf("JSON-RPC error %d", rpc.Code), rpc.Message, err)
+		if hasStatus {
+			e.summary += fmt.Sprintf(" (HTTP %d)", failed.Status)
+		}
 	default:
 		set(classifyRest(err, proc))
-		if ex != nil && e.Class == ClassProtocol && ex.foreign() != "" {
-			e.detail = "the response is " + ex.foreign()
-		}
-		if wire != nil && e.Class == ClassProtocol {
-			set(ClassNetwork, "connection failed", err.Error(), err)
-		}
 	}
 }
 
-// rpcError returns the JSON-RPC error that a server sent. The SDK uses the
-// same type, with codes that JSON-RPC leaves to implementations, for errors of
-// its own.
-func rpcError(err error) *jsonrpc.Error {
-	rpc, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok || rpc.Code == sdkRejected && rpc.Message == "rejected by transport" {
-		return nil
+// needsLogin reports whether a response asks for a login, or for one with more
+// rights (RFC 6750, section 3.1).
+func needsLogin(failed *wire.HTTPError) bool {
+	switch failed.Status {
+	case http.StatusUnauthorized:
+		return true
+	case http.StatusForbidden:
+		return slices.ContainsFunc(failed.Challenges, func(challenge string) bool {
+			return strings.Contains(challenge, "insufficient_scope")
+		})
 	}
-	return rpc
+	return false
 }
-
-const sdkRejected = -32005
 
 // classifyEnd says why a context has ended.
 func classifyEnd(ctx context.Context) (class Class, summary, detail string, cause error) {
@@ -240,25 +265,29 @@ func classifyEnd(ctx context.Context) (class Class, summary, detail string, caus
 	if errors.Is(why, ErrClosed) {
 		return ClassClosed, ErrClosed.Error(), "", why
 	}
-	if ours, ok := errors.AsType[timeoutError](why); ok {
-		return ClassTimeout, ours.Error(), "", why
-	}
 	cause = errors.Join(ctx.Err(), why)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return ClassTimeout, "timed out", "", cause
+		return classifyTimeout(cause)
 	}
 	return ClassCancelled, "cancelled", "", cause
 }
 
+func classifyTimeout(err error) (class Class, summary, detail string, cause error) {
+	if ours, ok := errors.AsType[timeoutError](err); ok {
+		return ClassTimeout, ours.Error(), "", ours
+	}
+	return ClassTimeout, "timed out", "", err
+}
+
 // classifyRest classifies an error that no response and no deadline explains.
-func classifyRest(err error, proc *process) (class Class, summary, detail string, cause error) {
+func classifyRest(err error, proc *wire.Stdio) (class Class, summary, detail string, cause error) {
 	for _, known := range []struct {
 		err   error
 		class Class
 	}{
 		{ErrClosed, ClassClosed},
 		{ErrUnknownServer, ClassUnknown},
-		{ErrInputRequired, ClassInput},
+		{ErrNotApproved, ClassApproval},
 	} {
 		if errors.Is(err, known.err) {
 			return known.class, known.err.Error(), "", err
@@ -271,35 +300,28 @@ func classifyRest(err error, proc *process) (class Class, summary, detail string
 		return class, summary, detail, err
 	}
 	if proc != nil {
-		if exit := proc.exitError(); exit != nil {
-			return ClassExited, exit.summary, "", errors.Join(exit, err)
+		if exit := proc.Exit(); exit != nil {
+			return ClassExited, exit.Error(), "", errors.Join(exit, err)
 		}
 	}
-	if strings.Contains(err.Error(), "unsupported protocol version") {
-		// The SDK's type for this is not exported.
-		return ClassRevision, ErrRevisionNotOffered.Error(), "", ErrRevisionNotOffered
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
+	if errors.Is(err, io.EOF) || errors.Is(err, wire.ErrClosed) || errors.Is(err, wire.ErrNoResponse) {
 		return ClassProtocol, "the server closed the connection", "", err
 	}
 	return ClassProtocol, "no valid answer", "", err
 }
 
-// protocolError is something that a server must not send.
-type protocolError struct {
-	summary string // in our words alone
-}
-
-func (e *protocolError) Error() string { return e.summary }
-
 func protocolErrorf(format string, args ...any) error {
-	return &protocolError{fmt.Sprintf(format, args...)}
+	return &wire.ProtocolError{Reason: fmt.Sprintf(format, args...)}
 }
 
 // classifyNetwork recognises what [http.Transport] returns when there is no
 // response. The class is empty for anything else.
 func classifyNetwork(err error) (class Class, summary, detail string) {
-	// The text of a url.Error repeats the URL with its query.
+	if errors.Is(err, wire.ErrNoResponse) {
+		return "", "", ""
+	}
+	// The text of a url.Error, which a caller's transport may return, repeats
+	// the URL with its query.
 	inner := err
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		inner = u.Err
@@ -307,8 +329,8 @@ func classifyNetwork(err error) (class Class, summary, detail string) {
 	if blocked, ok := errors.AsType[*netpolicy.BlockedHostError](err); ok {
 		return ClassBlocked, "host not allowed", blocked.Error()
 	}
-	if errors.Is(err, errForeignEndpoint) {
-		return ClassBlocked, "host not allowed", errForeignEndpoint.Error()
+	if errors.Is(err, wire.ErrForeignEndpoint) {
+		return ClassBlocked, "host not allowed", wire.ErrForeignEndpoint.Error()
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return ClassDNS, "host not found", dns.Err
@@ -322,7 +344,7 @@ func classifyNetwork(err error) (class Class, summary, detail string) {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return ClassNetwork, "connection failed", op.Err.Error()
 	}
-	if _, ok := errors.AsType[*url.Error](err); ok {
+	if _, ok := errors.AsType[*wire.TransportError](err); ok {
 		return ClassNetwork, "connection failed", inner.Error()
 	}
 	return "", "", ""
@@ -346,16 +368,3 @@ func isTLS(err error) bool {
 
 // maxDetail bounds, in bytes, what a server can put into an error.
 const maxDetail = 300
-
-// clean makes foreign text fit for one line of a terminal.
-func clean(s string, limit int) string {
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "") + "…"
-	}
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s))
-}

@@ -136,7 +136,7 @@ func TestDiscoverHTTP(t *testing.T) {
 		},
 		{
 			name: "error of the list", handler: failingList(), revision: "2026-07-28", transport: "streamable-http",
-			class: client.ClassProtocol, message: "srv: tools/list: JSON-RPC error -32603: tool index locked", status: 200,
+			class: client.ClassProtocol, message: "srv: tools/list: JSON-RPC error -32603: tool index locked",
 		},
 		{
 			name: "login for the list", handler: statusOf("tools/list", 401, mcptest.Modern()), revision: "2026-07-28", transport: "streamable-http",
@@ -145,12 +145,12 @@ func TestDiscoverHTTP(t *testing.T) {
 		{
 			name: "tool without a name", handler: mcptest.Modern(mcptest.Tool("a"), `{"inputSchema":{}}`),
 			revision: "2026-07-28", transport: "streamable-http",
-			class: client.ClassProtocol, message: "srv: tools/list: tool 2: tool definition without a name", status: 200,
+			class: client.ClassProtocol, message: "srv: tools/list: tool 2: tool definition without a name",
 		},
 		{
 			name: "no list", handler: &mcptest.Script{Discover: mcptest.DiscoverResult, List: func(*string) string { return `{"tools":{}}` }},
 			revision: "2026-07-28", transport: "streamable-http",
-			class: client.ClassProtocol, message: "srv: tools/list: the result of tools/list has no list of tools", status: 200,
+			class: client.ClassProtocol, message: "srv: tools/list: the result of tools/list has no list",
 		},
 	}
 	for _, test := range tests {
@@ -369,7 +369,12 @@ func TestCallResults(t *testing.T) {
 		{`{"content":[],"structuredContent":null}`, "null", ""},
 		{`{"content":[],"structuredContent":[1, 2]}`, "[1, 2]", ""},
 		{`{"content":[]}`, "", ""},
-		{`{"resultType":"input_required","inputRequests":{},"requestState":"s"}`, "", "srv: tools/call: the server asks for input"},
+		{
+			`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":` +
+				`{"type":"object","properties":{"name":{"type":"string"}}}}}},"requestState":"s"}`,
+			"", `srv: tools/call: the server asks for input: "Who?" (name)`,
+		},
+		{`{"resultType":"input_required"}`, "", "srv: tools/call: the server asks for input and does not say what"},
 		{`error:you may not`, "", "srv: tools/call: JSON-RPC error -32603: you may not"},
 	}
 	for _, test := range tests {

@@ -3,89 +3,199 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
-	"maps"
+	"net/http"
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/mcpctl/mcpctl/internal/redact"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 )
 
 // Server is a handle on one server of a [Client]. The server is connected to
 // when that is first needed, and again when the connection has broken; a call
-// that was under way when it broke fails and is not repeated. A Server is safe
-// for concurrent use.
+// that was under way when it broke fails and is not repeated, unless its
+// caller allowed that. A Server is safe for concurrent use.
 type Server struct {
-	client  *Client
-	spec    Spec
-	opts    *Options
-	secrets *redact.Redactor
-	log     *slog.Logger
-	unknown bool
+	client   *Client
+	spec     Spec
+	opts     *Options
+	handlers Handlers
+	secrets  *redact.Redactor
+	log      *slog.Logger
+	unknown  bool
 
-	lock chan struct{} // guards sess, within the patience of a context
-	sess *session
+	lock chan struct{} // guards connecting, within the patience of a context
+
+	mu   sync.Mutex
+	sess *session // nil while not connected
+	peer Peer
+	ops  map[*operation]struct{} // under way
+
+	mailbox mailbox
+	lists   listCache
+	subs    subscriptions
+	schemas schemaCache
 }
-
-// session is an open connection.
-type session struct {
-	cs        *mcp.ClientSession
-	transport string
-	protocol  string          // negotiated revision
-	info      json.RawMessage // serverInfo as sent
-	close     func(context.Context)
-	ended     chan struct{} // closed when the connection has broken
-	conn      *stdioConn    // nil over HTTP
-
-	mu    sync.Mutex
-	pages map[string]json.RawMessage // results of tools/list by cursor
-}
-
-// modern reports whether the session speaks revision 2026-07-28 or a later
-// one. Revisions are dates and compare as text.
-func (s *session) modern() bool { return s.protocol >= string(Protocol20260728) }
 
 func newServer(c *Client, spec Spec) *Server {
-	s := &Server{client: c, spec: spec, opts: &c.opts, secrets: spec.redactor(), lock: make(chan struct{}, 1)}
+	s := &Server{
+		client: c, spec: spec, opts: &c.opts, secrets: spec.redactor(),
+		handlers: spec.Handlers.or(c.opts.Handlers),
+		lock:     make(chan struct{}, 1), ops: make(map[*operation]struct{}),
+	}
 	s.log = slog.New(redactHandler{next: c.opts.Logger.Handler(), secrets: s.secrets}).With("server", spec.Name)
+	s.mailbox.init(s)
+	s.subs.init(s)
 	return s
 }
 
 // Name returns the name of the server.
 func (s *Server) Name() string { return s.spec.Name }
 
-// begin starts an operation; see [Client.begin].
-func (s *Server) begin(ctx context.Context, op string) (context.Context, func(), error) {
+// Peer is what is known of a server from its last connection.
+type Peer struct {
+	// Revision is the negotiated revision of the protocol, empty before the
+	// first connection.
+	Revision string
+	// Transport is [TransportStdio], [TransportHTTP] or [TransportSSE].
+	Transport string
+	// Info is the server's own Implementation object, as sent: name, version,
+	// and perhaps title, description, website and icons. Servers may leave it
+	// out, and nobody checks it: its URLs are not to be trusted.
+	Info json.RawMessage
+	// Capabilities is the server's ServerCapabilities object, as sent.
+	Capabilities json.RawMessage
+	// Instructions are the server's own text for a model. It is not to be
+	// trusted.
+	Instructions string
+}
+
+// Peer returns what is known of the server, without asking it. It is empty
+// before the first connection and says nothing about whether there is one now.
+func (s *Server) Peer() Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer
+}
+
+// timeout bounds an operation.
+func (s *Server) timeout() time.Duration {
+	if s.spec.Timeout > 0 {
+		return s.spec.Timeout
+	}
+	return s.opts.Timeout
+}
+
+// operation is something that a caller waits for. Its time can be stopped
+// while a person is asked.
+type operation struct {
+	server  *Server
+	timeout time.Duration
+	cancel  context.CancelCauseFunc
+	end     func()
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	due     time.Time
+	left    time.Duration
+	stopped int
+}
+
+// begin starts an operation, which ends with the client at the latest. Zero is
+// the server's timeout. Its end must be called.
+func (s *Server) begin(ctx context.Context, op string, timeout time.Duration) (context.Context, *operation, error) {
 	if s.unknown {
-		return ctx, nil, s.failure(ctx, op, ErrUnknownServer, nil, nil)
+		return ctx, nil, s.failure(ctx, op, ErrUnknownServer, nil)
 	}
-	timeout := s.spec.Timeout
-	if timeout == 0 {
-		timeout = s.opts.Timeout
+	if timeout <= 0 {
+		timeout = s.timeout()
 	}
-	opCtx, end, err := s.client.begin(ctx, timeout)
+	opCtx, cancel, done, err := s.client.begin(ctx)
 	if err != nil {
-		return ctx, nil, s.failure(ctx, op, err, nil, nil)
+		return ctx, nil, s.failure(ctx, op, err, nil)
 	}
-	return opCtx, end, nil
+	o := &operation{server: s, timeout: timeout, cancel: cancel}
+	o.due = time.Now().Add(timeout)
+	o.timer = time.AfterFunc(timeout, func() { cancel(timeoutError{timeout}) })
+	s.mu.Lock()
+	s.ops[o] = struct{}{}
+	s.mu.Unlock()
+	o.end = func() {
+		s.mu.Lock()
+		delete(s.ops, o)
+		s.mu.Unlock()
+		o.mu.Lock()
+		o.stopped++
+		o.timer.Stop()
+		o.mu.Unlock()
+		done()
+	}
+	return opCtx, o, nil
+}
+
+// pause stops the clock until the returned function is called.
+func (o *operation) pause() (resume func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stopped++
+	if o.stopped == 1 {
+		o.timer.Stop()
+		o.left = time.Until(o.due)
+	}
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.stopped--
+		if o.stopped == 0 {
+			o.due = time.Now().Add(o.left)
+			o.timer.Reset(o.left)
+		}
+	}
+}
+
+// pause stops the clock of everything under way: a server of an older revision
+// asks without saying for which request.
+func (s *Server) pause() (resume func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []func()
+	for o := range s.ops {
+		all = append(all, o.pause())
+	}
+	return func() {
+		for _, resume := range all {
+			resume()
+		}
+	}
 }
 
 // session returns the open session, connecting if there is none.
 func (s *Server) session(ctx context.Context) (*session, error) {
+	s.mu.Lock()
+	sess := s.sess
+	s.mu.Unlock()
+	if sess != nil && !sess.over() {
+		return sess, nil
+	}
 	select {
 	case s.lock <- struct{}{}:
 	case <-ctx.Done():
-		return nil, s.failure(ctx, opConnect, ctx.Err(), nil, nil)
+		return nil, s.failure(ctx, opConnect, ctx.Err(), nil)
 	}
 	defer func() { <-s.lock }()
-	if s.sess != nil {
-		if !s.sess.over() {
-			return s.sess, nil
+	s.mu.Lock()
+	sess = s.sess
+	s.mu.Unlock()
+	if sess != nil {
+		if !sess.over() {
+			return sess, nil
 		}
-		s.log.Debug("the connection had ended")
-		s.sess.close(ctx)
-		s.sess = nil
+		s.log.Debug("the connection had ended", "err", sess.conn.Err())
+		s.setSession(nil)
+		sess.close(ctx)
 	}
 	start := time.Now()
 	sess, err := s.connect(ctx)
@@ -93,97 +203,146 @@ func (s *Server) session(ctx context.Context) (*session, error) {
 		s.log.Debug("connecting failed", "duration", time.Since(start), "err", err)
 		return nil, err
 	}
-	s.log.Debug("connected", "transport", sess.transport, "revision", sess.protocol, "duration", time.Since(start))
-	s.sess = sess
+	s.log.Debug("connected", "transport", sess.transport, "revision", sess.revision, "duration", time.Since(start))
+	s.setSession(sess)
+	if !sess.modern() && s.wantsPushes() {
+		sess.conn.Listen()
+	}
+	if s.handlers.Log != nil || s.spec.LogLevel != "" {
+		sess.setLogLevel(ctx)
+	}
 	return sess, nil
 }
 
-// disconnect closes the session. No operation is under way.
+func (s *Server) setSession(sess *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sess = sess
+	if sess != nil {
+		s.peer = Peer{sess.revision, sess.transport, sess.info, sess.rawCaps, sess.instructions}
+	}
+	s.lists.clear()
+}
+
+// wantsPushes reports whether somebody waits for messages that belong to no
+// request.
+func (s *Server) wantsPushes() bool {
+	return s.handlers.Input != nil || s.handlers.Log != nil || s.subs.any()
+}
+
+// tellError tells about a failure that no call returns.
+func (s *Server) tellError(err error) {
+	s.log.Warn("a subscription ended", "err", err)
+	if f := s.handlers.Error; f != nil {
+		s.mailbox.post(func(ctx context.Context) { f(ctx, err) })
+	}
+}
+
+// Connect connects to the server, unless there is a connection. Other methods
+// do so by themselves.
+func (s *Server) Connect(ctx context.Context) error {
+	ctx, op, err := s.begin(ctx, opConnect, 0)
+	if err != nil {
+		return err
+	}
+	defer op.end()
+	_, err = s.session(ctx)
+	return err
+}
+
+// Reconnect ends the connection, if there is one, and makes another. What was
+// under way on it fails; subscriptions are restored.
+func (s *Server) Reconnect(ctx context.Context) error {
+	ctx, op, err := s.begin(ctx, opConnect, 0)
+	if err != nil {
+		return err
+	}
+	defer op.end()
+	s.disconnect(ctx)
+	_, err = s.session(ctx)
+	return err
+}
+
+// disconnect closes the session.
 func (s *Server) disconnect(ctx context.Context) {
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
-	if s.sess != nil {
-		s.sess.close(ctx)
-		s.sess = nil
+	s.mu.Lock()
+	sess := s.sess
+	s.sess = nil
+	s.mu.Unlock()
+	if sess != nil {
+		sess.close(ctx)
 		s.log.Debug("disconnected")
 	}
 }
 
-// CallTool calls a tool, connecting first if need be. A result with IsError
-// set is a result, not an error. StructuredContent of the result is a
-// [json.RawMessage] with the bytes that the server sent, null included, or nil
-// where it sent none.
-//
-// Params are not changed. Errors are [*ServerError] values.
-func (s *Server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	const op = "tools/call"
-	ctx, end, err := s.begin(ctx, op)
-	if err != nil {
-		return nil, err
+// maxAttempts bounds how often a request that may be repeated is sent.
+const maxAttempts = 3
+
+// attempts calls f with the open session, and again, with growing pauses, while
+// it fails in a way that another connection may mend. Once is enough unless
+// the caller allows repetition.
+func (s *Server) attempts(ctx context.Context, op string, repeatable bool, f func(*session) error) error {
+	pauses := backoff.NewExponentialBackOff()
+	for n := 1; ; n++ {
+		sess, err := s.session(ctx)
+		if err != nil {
+			if n > 1 {
+				s.log.Debug("connecting again failed", "op", op)
+			}
+			return err
+		}
+		err = f(sess)
+		if err == nil {
+			return nil
+		}
+		failed := s.failure(ctx, op, err, sess.stdio)
+		if !repeatable || n == maxAttempts || !failed.passing() || ctx.Err() != nil {
+			return failed
+		}
+		pause := max(pauses.NextBackOff(), failed.RetryAfter)
+		s.log.Debug("trying again", "op", op, "pause", pause, "err", failed)
+		if !sleep(ctx, pause) {
+			return failed
+		}
 	}
-	defer end()
-	sess, err := s.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// The SDK writes into both.
-	own := mcp.CallToolParams{}
-	if params != nil {
-		own = *params
-		own.Meta = maps.Clone(params.Meta)
-	}
-	ctx, ex := withExchange(ctx, true)
-	defer ex.done()
-	result, err := sess.cs.CallTool(ctx, &own)
-	if err != nil {
-		sess.settle(ctx, ex)
-		return nil, s.failure(ctx, op, err, ex, sess.process())
-	}
-	if result.NeedsInput() {
-		return nil, s.failure(ctx, op, ErrInputRequired, ex, sess.process())
-	}
-	result.StructuredContent = nil
-	if raw := member(ex.raw(), "structuredContent"); raw != nil {
-		result.StructuredContent = raw
-	}
-	return result, nil
 }
 
-// process returns the child process behind the session, if there is one.
-func (s *session) process() *process {
-	if s.conn == nil {
-		return nil
-	}
-	return s.conn.proc
-}
-
-// over reports whether the connection has broken.
-func (s *session) over() bool {
+// sleep waits, and reports false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case <-s.ended:
+	case <-timer.C:
 		return true
-	default:
-		return s.conn != nil && s.conn.broken() != nil
+	case <-ctx.Done():
+		return false
 	}
 }
 
-// settle waits, where an operation failed because the process of the server
-// ended, until it is known how it did and what it said, and where it failed in
-// a way that ends the session, for that end, so that the next operation opens
-// another.
-func (s *session) settle(ctx context.Context, ex *exchange) {
-	switch {
-	case s.conn != nil && s.conn.broken() != nil:
-		if s.conn.proc.ended(ctx, outputGrace) {
-			s.conn.proc.leave()
+// passing reports whether the failure may be gone on another attempt.
+func (e *ServerError) passing() bool {
+	switch e.Class {
+	case ClassExited, ClassNetwork, ClassExpired:
+		return true
+	case ClassHTTP:
+		switch e.HTTPStatus {
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
 		}
-	case s.conn == nil && ex.ends():
-		timer := time.NewTimer(outputGrace)
-		defer timer.Stop()
-		select {
-		case <-s.ended:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
+	case ClassProtocol:
+		return errors.Is(e.Err, wire.ErrNoResponse) || errors.Is(e.Err, wire.ErrClosed)
 	}
+	return false
+}
+
+// read is how requests that change nothing are made: they may be repeated.
+func (s *Server) read(ctx context.Context, method string, f func(context.Context, *session, *operation) error) error {
+	ctx, op, err := s.begin(ctx, method, 0)
+	if err != nil {
+		return err
+	}
+	defer op.end()
+	return s.attempts(ctx, method, true, func(sess *session) error { return f(ctx, sess, op) })
 }

@@ -32,6 +32,21 @@ type Spec struct {
 	// ClientInfo is what this server learns about the client. Fields that are
 	// set replace those of [Options.ClientInfo].
 	ClientInfo Implementation
+	// Handlers replace those of [Options] one by one.
+	Handlers
+	// LogLevel is the least severe level of what the server is asked to log,
+	// one of RFC 5424; empty means "info", "off" nothing.
+	LogLevel string
+	// Extensions are capabilities to advertise, by the identifier of the
+	// extension (specification 2026-07-28, extension negotiation).
+	Extensions map[string]any
+	// ForwardInstructions lets [Client.Instructions] pass on what the server
+	// says for a model. Such text acts on the model as if its user had said
+	// it, so it is off unless the server is trusted.
+	ForwardInstructions bool
+	// InstructionsMaxLength bounds it, in characters; zero means
+	// [DefaultInstructionsMaxLength].
+	InstructionsMaxLength int
 	// Secrets are values besides those that the client finds itself (headers,
 	// environment, user info and query of the URL) that must not appear in
 	// errors and logs, such as a token among the arguments.
@@ -116,6 +131,9 @@ func (s *Spec) Validate() error {
 		return fmt.Errorf("server %q has both a command and a url", s.Name)
 	case s.Timeout < 0:
 		return fmt.Errorf("server %q has a negative timeout", s.Name)
+	}
+	if !validLogLevel(s.LogLevel) {
+		return fmt.Errorf("server %q has the unknown log level %q", s.Name, s.LogLevel)
 	}
 	switch s.Protocol {
 	case "", Protocol20260728, ProtocolLegacy:

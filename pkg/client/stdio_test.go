@@ -66,9 +66,9 @@ func TestDiscoverStdio(t *testing.T) {
 			class: client.ClassProtocol, summary: "a line on stdout is larger than 16777216 bytes",
 			message: "srv: tools/list: a line on stdout is larger than 16777216 bytes",
 		},
-		{behaviour: "deep-line", arg: "100", revision: "2026-07-28"},
+		{behaviour: "deep-line", arg: "9000", revision: "2026-07-28"},
 		{
-			behaviour: "deep-line", arg: "9000", revision: "2026-07-28",
+			behaviour: "deep-line", arg: "10000", revision: "2026-07-28",
 			class: client.ClassProtocol, summary: "a message that cannot be decoded",
 			message: "srv: tools/list: a message that cannot be decoded",
 		},

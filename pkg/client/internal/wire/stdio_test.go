@@ -1,4 +1,4 @@
-package client
+package wire
 
 import (
 	"log/slog"
@@ -7,9 +7,9 @@ import (
 )
 
 // A message that cannot be decoded is told from other JSON on stdout.
-func TestStdioDecode(t *testing.T) {
+func TestTakeLine(t *testing.T) {
 	deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
-	const good = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	const good = `{"jsonrpc":"2.0","method":"x"}`
 	for _, test := range []struct {
 		name, line string
 		messages   int
@@ -20,20 +20,23 @@ func TestStdioDecode(t *testing.T) {
 		{"message", good, 1, false, 0},
 		{"batch", `[` + good + `, ` + good + `]`, 2, false, 0},
 		{"text", `listening on port 3000`, 0, false, 1},
+		{"text that looks like JSON", `[db] connected`, 0, false, 1},
 		{"log", `{"level":"info","id":7,"method":"GET","msg":{"jsonrpc":"2.0"}}`, 0, false, 1},
 		{"log that knows the version", `{"level":"info","jsonrpc":"2.0","id":null}`, 0, false, 1},
 		{"list", `[1,2]`, 0, false, 1},
 		{"cut off", good[:len(good)-1], 0, false, 1},
 		{"deep log", `{"level":"info","data":` + deep + `}`, 0, false, 1},
-		{"deep response", `{"jsonrpc":"2.0","id":1,"result":` + deep + `}`, 0, true, 0},
-		{"deep request", `{"jsonrpc":"2.0","method":"x","params":` + deep + `}`, 0, true, 0},
+		{"deep notification", `{"jsonrpc":"2.0","method":"x","params":` + deep + `}`, 1, false, 0},
+		{"method of another type", `{"jsonrpc":"2.0","method":7}`, 0, true, 0},
 		{"other version", `{"jsonrpc":"1.0","id":1,"result":{}}`, 0, true, 0},
-		{"deep in a batch", `[` + good + `,{"jsonrpc":"2.0","id":1,"result":` + deep + `}]`, 1, true, 0},
+		{"other version in a batch", `[` + good + `,{"jsonrpc":"1.0","id":1,"result":{}}]`, 1, true, 0},
 	} {
-		c := &stdioConn{log: slog.New(slog.DiscardHandler)}
-		msgs, err := c.decode([]byte(test.line))
-		if len(msgs) != test.messages || (err != nil) != test.broken || c.stray != test.stray {
-			t.Errorf("%s: %d messages, error %v, %d stray lines", test.name, len(msgs), err, c.stray)
+		n := 0
+		c := &Stdio{cfg: StdioConfig{Log: slog.New(slog.DiscardHandler)}}
+		c.duplex = newDuplex(Handler{Notification: func(Notification) { n++ }}, nil)
+		err := c.takeLine([]byte(test.line))
+		if n != test.messages || (err != nil) != test.broken || c.StrayLines() != test.stray {
+			t.Errorf("%s: %d messages, error %v, %d stray lines", test.name, n, err, c.StrayLines())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package wire
 
 import (
 	"bufio"
@@ -45,20 +45,52 @@ type process struct {
 	asked   atomic.Bool    // whether we ended it
 }
 
-// startProcess starts the command of a specification with the given variables.
-func startProcess(s *Stdio, env []string, log *slog.Logger, secrets *redact.Redactor) (*process, error) {
+// Command is a program that speaks over its standard streams.
+type Command struct {
+	// Name is a path, or a name that is looked up in the PATH that the child
+	// gets.
+	Name string
+	Args []string
+	// Env are all variables of the child, as NAME=VALUE. Of equal names the
+	// last one wins.
+	Env []string
+	// Dir is the child's working directory; empty means the caller's.
+	Dir string
+}
+
+// CommandError says that a program could not be started. The text has no words
+// of the system.
+type CommandError struct {
+	Reason string
+	Err    error
+}
+
+func (e *CommandError) Error() string { return e.Reason }
+
+// Unwrap returns the error of the system.
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// ErrCommandNotFound says that there is no such program.
+var ErrCommandNotFound = errors.New("command not found")
+
+// ExitError says how a process ended by itself.
+type ExitError struct{ Reason string }
+
+func (e *ExitError) Error() string { return e.Reason }
+
+func startProcess(s Command, log *slog.Logger, secrets *redact.Redactor) (*process, error) {
 	if s.Dir != "" {
 		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
-			return nil, &commandError{ClassSpawn, "the working directory is no folder", err}
+			return nil, &CommandError{"the working directory is no folder", err}
 		}
 	}
-	path, err := lookCommand(s.Command, s.Dir, env)
+	path, err := lookCommand(s.Name, s.Dir, s.Env)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, &commandError{ClassNotFound, "command not found", err}
+		return nil, &CommandError{ErrCommandNotFound.Error(), errors.Join(ErrCommandNotFound, err)}
 	case err != nil:
 		// A folder, or no permission.
-		return nil, &commandError{ClassSpawn, "the command is not executable", err}
+		return nil, &CommandError{"the command is not executable", err}
 	}
 	var files []*os.File
 	defer func() {
@@ -78,11 +110,11 @@ func startProcess(s *Stdio, env []string, log *slog.Logger, secrets *redact.Reda
 	out, childOut := pipe()
 	errOut, childErr := pipe()
 	if err != nil {
-		return nil, &commandError{ClassSpawn, "the command cannot be started", err}
+		return nil, &CommandError{"the command cannot be started", err}
 	}
 	cmd := &exec.Cmd{
-		Path: path, Args: append([]string{s.Command}, s.Args...),
-		Env: env, Dir: s.Dir,
+		Path: path, Args: append([]string{s.Name}, s.Args...),
+		Env: s.Env, Dir: s.Dir,
 		Stdin: childIn, Stdout: childOut, Stderr: childErr,
 	}
 	p := &process{
@@ -93,7 +125,7 @@ func startProcess(s *Stdio, env []string, log *slog.Logger, secrets *redact.Reda
 	p.group.prepare(cmd)
 	if err := cmd.Start(); err != nil {
 		// A script without its interpreter is one of these.
-		return nil, &commandError{ClassSpawn, "the command cannot be started", err}
+		return nil, &CommandError{"the command cannot be started", err}
 	}
 	p.group.started(cmd.Process)
 	files = []*os.File{childIn, childOut, childErr}
@@ -105,7 +137,7 @@ func startProcess(s *Stdio, env []string, log *slog.Logger, secrets *redact.Reda
 
 // wait follows the child to its end and then takes its descendants along.
 func (p *process) wait(stderr *os.File) {
-	_ = p.cmd.Wait() // exitError reads the state
+	_ = p.cmd.Wait() // exit reads the state
 	close(p.exited)
 	// Whoever is left has lost its server. The end of the output says that
 	// nobody is.
@@ -194,8 +226,8 @@ func (p *process) ended(ctx context.Context, within time.Duration) bool {
 	return false
 }
 
-// exitError returns how the process ended by itself, or nil.
-func (p *process) exitError() *exitError {
+// exit returns how the process ended by itself, or nil.
+func (p *process) exit() error {
 	select {
 	case <-p.exited:
 	default:
@@ -206,44 +238,13 @@ func (p *process) exitError() *exitError {
 	}
 	state := p.cmd.ProcessState
 	if state == nil {
-		return &exitError{"exited"}
+		return &ExitError{"exited"}
 	}
 	if code := state.ExitCode(); code >= 0 {
-		return &exitError{fmt.Sprintf("exited with status %d", code)}
+		return &ExitError{fmt.Sprintf("exited with status %d", code)}
 	}
 	// The text names the signal: "signal: killed".
-	return &exitError{"ended by " + state.String()}
-}
-
-// inherited are the variables that a server gets from its parent by default.
-func inherited() []string {
-	if runtime.GOOS == "windows" {
-		return []string{
-			"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PROCESSOR_ARCHITECTURE",
-			"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
-		}
-	}
-	return []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
-}
-
-// environment returns the variables of a child. The result is never nil,
-// which os/exec would take for the whole environment of the parent.
-func environment(s *Stdio, lookup func(string) (string, bool)) []string {
-	env := []string{}
-	if !s.NoInheritEnv {
-		for _, name := range inherited() {
-			// Shells export functions as values that start so; a server has
-			// no use for them, and they have been used to inject commands.
-			if value, ok := lookup(name); ok && !strings.HasPrefix(value, "()") {
-				env = append(env, name+"="+value)
-			}
-		}
-	}
-	for name, value := range s.Env {
-		env = append(env, name+"="+value)
-	}
-	// Of equal names os/exec lets the last one win.
-	return env
+	return &ExitError{"ended by " + state.String()}
 }
 
 // lookCommand finds a command as the child would: a name in the child's PATH,
@@ -313,7 +314,7 @@ func (t *tail) read(r io.Reader) {
 		// replaced in more of it than is shown.
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
-			t.add(clean(t.secrets.String(string(line)), tailLine))
+			t.add(OneLine(t.secrets.String(string(line)), tailLine))
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = lines.ReadSlice('\n')

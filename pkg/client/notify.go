@@ -1,0 +1,342 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Kind is a kind of thing that servers list.
+type Kind string
+
+// The kinds whose lists can change.
+const (
+	KindTools     Kind = "tools"
+	KindResources Kind = "resources" // and resource templates
+	KindPrompts   Kind = "prompts"
+)
+
+// maxMail bounds how many notifications wait for a handler; of more the oldest
+// are dropped.
+const maxMail = 1000
+
+// mailbox calls the handlers of a server one after the other, apart from the
+// goroutine that reads, which a slow handler must not hold up. What waits is
+// bounded. Changes of a list and updates of a resource are kept as facts and
+// not as messages, so that none of these is lost.
+type mailbox struct {
+	server *Server
+	life   context.Context
+	kill   context.CancelFunc
+
+	mu      sync.Mutex
+	mail    []func(context.Context)
+	dropped int
+	changed []Kind
+	updated []string // URIs
+	running bool
+	closed  bool
+	idle    chan struct{} // closed when the runner ends; nil without one
+}
+
+func (m *mailbox) init(s *Server) {
+	m.server = s
+	m.life, m.kill = context.WithCancel(context.Background())
+}
+
+// post adds a message.
+func (m *mailbox) post(f func(context.Context)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.mail) == maxMail {
+		m.mail = append(m.mail[:0], m.mail[1:]...)
+		m.dropped++
+	}
+	m.mail = append(m.mail, f)
+	m.run()
+}
+
+// postChanged says that a list has changed.
+func (m *mailbox) postChanged(kind Kind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.changed {
+		if k == kind {
+			return
+		}
+	}
+	m.changed = append(m.changed, kind)
+	m.run()
+}
+
+// postUpdated says that a resource was updated.
+func (m *mailbox) postUpdated(uri string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, u := range m.updated {
+		if u == uri {
+			return
+		}
+	}
+	if len(m.updated) == maxMail {
+		m.dropped++
+		return
+	}
+	m.updated = append(m.updated, uri)
+	m.run()
+}
+
+// run starts a goroutine for what waits, unless there is one. The lock is held.
+func (m *mailbox) run() {
+	if m.running || m.closed {
+		return
+	}
+	m.running = true
+	m.idle = make(chan struct{})
+	go m.deliver(m.idle)
+}
+
+func (m *mailbox) deliver(idle chan struct{}) {
+	defer close(idle)
+	for {
+		m.mu.Lock()
+		mail, changed, updated, dropped := m.mail, m.changed, m.updated, m.dropped
+		m.mail, m.changed, m.updated, m.dropped = nil, nil, nil, 0
+		if m.closed || len(mail)+len(changed)+len(updated) == 0 {
+			m.running = false
+			m.mu.Unlock()
+			return
+		}
+		m.mu.Unlock()
+		if dropped > 0 {
+			m.server.log.Warn("the server sends more than its handlers take; the oldest messages were dropped", "count", dropped)
+		}
+		for _, kind := range changed {
+			m.server.subs.tellChanged(kind)
+		}
+		for _, uri := range updated {
+			m.server.subs.tellUpdated(uri)
+		}
+		for _, f := range mail {
+			if m.life.Err() != nil {
+				break
+			}
+			f(m.life)
+		}
+	}
+}
+
+// close ends delivery and waits for the handler that runs, or for the end of
+// ctx: a handler that closes its own client would wait for itself.
+func (m *mailbox) close(ctx context.Context) {
+	m.mu.Lock()
+	m.closed = true
+	idle := m.idle
+	m.mu.Unlock()
+	m.kill()
+	if idle == nil {
+		return
+	}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}
+
+// maxCallMail bounds how many notifications of one call wait for its handlers.
+const maxCallMail = 1000
+
+// inbound takes the progress and the logs of one call, and hands them to the
+// call's own handlers in order.
+type inbound struct {
+	onProgress func(Progress)
+	onLog      func(LogMessage)
+	token      string // JSON text
+
+	mu      sync.Mutex
+	wake    sync.Cond
+	mail    []func()
+	dropped int
+	ended   bool
+	done    chan struct{}
+}
+
+func newInbound(onProgress func(Progress), onLog func(LogMessage), token string) *inbound {
+	in := &inbound{onProgress: onProgress, onLog: onLog, token: token, done: make(chan struct{})}
+	in.wake.L = &in.mu
+	go in.deliver()
+	return in
+}
+
+func (in *inbound) post(f func()) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return
+	}
+	if len(in.mail) == maxCallMail {
+		in.mail = append(in.mail[:0], in.mail[1:]...)
+		in.dropped++
+	}
+	in.mail = append(in.mail, f)
+	in.wake.Signal()
+}
+
+func (in *inbound) deliver() {
+	defer close(in.done)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for {
+		for len(in.mail) == 0 && !in.ended {
+			in.wake.Wait()
+		}
+		if len(in.mail) == 0 {
+			return
+		}
+		mail := in.mail
+		in.mail = nil
+		in.mu.Unlock()
+		for _, f := range mail {
+			f()
+		}
+		in.mu.Lock()
+	}
+}
+
+// finish takes nothing more and waits until what has come was handed over.
+func (in *inbound) finish(log *slog.Logger) {
+	in.mu.Lock()
+	in.ended = true
+	in.wake.Signal()
+	in.mu.Unlock()
+	<-in.done
+	if in.dropped > 0 {
+		log.Warn("a call's handlers took longer than its messages came; the oldest were dropped", "count", in.dropped)
+	}
+}
+
+// notified takes a notification of the server. It does not block.
+func (s *session) notified(n wire.Notification) {
+	srv := s.server
+	switch n.Method {
+	case "notifications/progress":
+		s.progressed(n)
+	case "notifications/message":
+		s.logged(n)
+	case "notifications/tools/list_changed":
+		srv.listChanged(KindTools)
+	case "notifications/resources/list_changed":
+		srv.listChanged(KindResources)
+	case "notifications/prompts/list_changed":
+		srv.listChanged(KindPrompts)
+	case "notifications/resources/updated":
+		if uri := text(member(n.Params, "uri")); uri != "" {
+			srv.lists.forgetResource(uri)
+			srv.mailbox.postUpdated(uri)
+		}
+	case "notifications/subscriptions/acknowledged", "notifications/cancelled":
+		srv.subs.notified(s, n)
+	default:
+		srv.log.Debug("notification is not known", "method", wire.OneLine(n.Method, maxDetail))
+	}
+}
+
+func (s *Server) listChanged(kind Kind) {
+	s.lists.forget(kind)
+	s.mailbox.postChanged(kind)
+}
+
+func (s *session) progressed(n wire.Notification) {
+	parts := members(n.Params, "progressToken", "progress", "total", "message")
+	p := Progress{Server: s.server.Name(), Message: text(parts[3])}
+	if parts[0] == nil || json.Unmarshal(parts[1], &p.Progress) != nil {
+		return
+	}
+	if parts[2] != nil && json.Unmarshal(parts[2], &p.Total) != nil {
+		p.Total = 0
+	}
+	if parts[0][0] == '"' {
+		p.Token = text(parts[0])
+	} else {
+		p.Token = json.Number(parts[0])
+	}
+	s.mu.Lock()
+	var in *inbound
+	for _, call := range s.calls {
+		if call.onProgress != nil && call.token == string(parts[0]) {
+			in = call
+		}
+	}
+	s.mu.Unlock()
+	if in != nil {
+		in.post(func() { in.onProgress(p) })
+		return
+	}
+	if f := s.server.handlers.Progress; f != nil {
+		s.server.mailbox.post(func(ctx context.Context) { f(ctx, p) })
+	}
+}
+
+func (s *session) logged(n wire.Notification) {
+	parts := members(n.Params, "level", "logger", "data")
+	m := LogMessage{Server: s.server.Name(), Level: text(parts[0]), Logger: text(parts[1]), Data: parts[2]}
+	if !knownLevel(m.Level) {
+		m.Level = "info"
+	}
+	s.mu.Lock()
+	if n.Request != 0 {
+		if in := s.calls[n.Request]; in != nil && in.onLog != nil {
+			in.post(func() { in.onLog(m) })
+		}
+	} else {
+		// On a shared channel nothing says which call it is about.
+		for _, in := range s.calls {
+			if in.onLog != nil {
+				in.post(func() { in.onLog(m) })
+			}
+		}
+	}
+	s.mu.Unlock()
+	srv := s.server
+	srv.log.Log(context.Background(), slogLevel(m.Level), "server log",
+		"logger", wire.OneLine(m.Logger, maxDetail), "data", wire.OneLine(srv.secrets.String(string(m.Data)), maxLogged))
+	if f := srv.handlers.Log; f != nil {
+		srv.mailbox.post(func(ctx context.Context) { f(ctx, m) })
+	}
+}
+
+// maxLogged bounds, in bytes, how much of a server's message goes into a log.
+const maxLogged = 2 << 10
+
+// logLevels are the levels of RFC 5424, section 6.2.1, and how slog has them.
+var logLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "notice": slog.LevelInfo + 2, "warning": slog.LevelWarn,
+	"error": slog.LevelError, "critical": slog.LevelError + 2, "alert": slog.LevelError + 4, "emergency": slog.LevelError + 6,
+}
+
+func slogLevel(level string) slog.Level { return logLevels[level] }
+
+func knownLevel(level string) bool {
+	_, ok := logLevels[level]
+	return ok
+}
+
+// logOff asks a server for no logs.
+const logOff = "off"
+
+func validLogLevel(level string) bool { return level == "" || level == logOff || knownLevel(level) }
+
+// logLevel returns the level to ask for, empty for none.
+func (s *Server) logLevel() mcp.LoggingLevel {
+	switch s.spec.LogLevel {
+	case "":
+		return "info"
+	case logOff:
+		return ""
+	}
+	return mcp.LoggingLevel(s.spec.LogLevel)
+}

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/mcpctl/mcpctl/internal/schema"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
+)
+
+// Validator compiles JSON Schemas that servers wrote. It must load nothing:
+// what a schema refers to outside itself is unknown.
+type Validator interface {
+	// Compile compiles a schema. An error means that values are not checked
+	// against it, which is logged once, unless it is an [ErrSchemaBudget]:
+	// then tools with that schema are not called.
+	Compile(schema json.RawMessage) (Checker, error)
+}
+
+// Checker checks values against one schema. It is called from several
+// goroutines.
+type Checker interface {
+	// Validate returns what is wrong with a JSON text, without repeating it.
+	Validate(value json.RawMessage) error
+}
+
+// ErrSchemaBudget says that a schema is larger than what values are checked
+// against: 128 levels and 10,000 subschemas.
+var ErrSchemaBudget = errors.New("the schema is beyond the validator's budget")
+
+// SchemaError says that a tool cannot be called with validation because a
+// schema of it is too large. It is an [ErrSchemaBudget].
+type SchemaError struct {
+	Server, Tool string
+	// Err says which budget it breaks.
+	Err error
+}
+
+func (e *SchemaError) Error() string { return "tool " + e.Tool + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SchemaError) Unwrap() error { return e.Err }
+
+func (e *SchemaError) kind() (Class, error) { return ClassBudget, ErrSchemaBudget }
+
+// defaultValidator is the one of this module.
+type defaultValidator struct{ opts schema.Options }
+
+// Compile implements [Validator].
+func (v defaultValidator) Compile(raw json.RawMessage) (Checker, error) {
+	s, err := schema.Compile(raw, v.opts)
+	if _, ok := errors.AsType[*schema.BudgetError](err); ok {
+		return nil, errors.Join(ErrSchemaBudget, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return compiledSchema{s}, nil
+}
+
+type compiledSchema struct{ schema *schema.Schema }
+
+// Validate implements [Checker].
+func (c compiledSchema) Validate(value json.RawMessage) error { return c.schema.Validate(value) }
+
+// forms checks answers to forms, formats included (specification, elicitation,
+// requested schema).
+var forms = defaultValidator{schema.Options{Formats: true}}
+
+// maxSchemas bounds how many compiled schemas of a server are kept.
+const maxSchemas = 1000
+
+// schemaCache keeps compiled schemas by their text.
+type schemaCache struct {
+	mu      sync.Mutex
+	schemas map[string]compilation
+}
+
+type compilation struct {
+	checker Checker
+	err     error
+}
+
+// checker returns the compiled schema of one side of a tool, nil if values are
+// not to be checked.
+func (s *Server) checker(tool *catalog.Tool, side string, raw json.RawMessage) (Checker, error) {
+	c := &s.schemas
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	done, ok := c.schemas[string(raw)]
+	if !ok {
+		done.checker, done.err = s.opts.Validator.Compile(raw)
+		if c.schemas == nil || len(c.schemas) >= maxSchemas {
+			c.schemas = make(map[string]compilation)
+		}
+		c.schemas[string(raw)] = done
+		if done.err != nil && !errors.Is(done.err, ErrSchemaBudget) {
+			s.log.Warn("the schema cannot be compiled, so values are not checked", "tool", tool.Name, "side", side, "err", done.err)
+		}
+	}
+	switch {
+	case errors.Is(done.err, ErrSchemaBudget):
+		return nil, &SchemaError{s.Name(), tool.Name, done.err}
+	case done.err != nil:
+		return nil, nil
+	}
+	return done.checker, nil
+}
+
+// checkArguments checks arguments against the input schema of a tool.
+func (s *Server) checkArguments(tool *catalog.Tool, arguments json.RawMessage) error {
+	if tool.InputSchema == nil {
+		return nil
+	}
+	checker, err := s.checker(tool, "input", tool.InputSchema)
+	if err != nil || checker == nil {
+		return err
+	}
+	if err := checker.Validate(arguments); err != nil {
+		return &ArgumentError{s.Name(), tool.Name, err}
+	}
+	return nil
+}
+
+// checkResult checks a structured result against the output schema of a tool.
+func (s *Server) checkResult(tool *catalog.Tool, result *Result) error {
+	if tool == nil || tool.OutputSchema == nil {
+		return nil
+	}
+	checker, err := s.checker(tool, "output", tool.OutputSchema)
+	if err != nil || checker == nil {
+		return err
+	}
+	structured, ok := result.StructuredContent.(json.RawMessage)
+	if !ok {
+		return &ResultError{s.Name(), tool.Name, result, errors.New("the result has no structured content, and the tool promises it")}
+	}
+	if err := checker.Validate(structured); err != nil {
+		return &ResultError{s.Name(), tool.Name, result, err}
+	}
+	return nil
+}
+
+// checkForm checks the answer to a form.
+func (s *Server) checkForm(requested, answer json.RawMessage) error {
+	checker, err := forms.Compile(requested)
+	if err != nil {
+		return errors.New("the server's schema of the answer cannot be used: " + err.Error())
+	}
+	return checker.Validate(answer)
+}
+
+// parameterHeaders returns the headers that carry parameters of a call
+// (specification 2026-07-28, streamable HTTP, custom headers from tool
+// parameters).
+func parameterHeaders(tool *catalog.Tool, arguments json.RawMessage) (http.Header, error) {
+	return nil, nil
+}
