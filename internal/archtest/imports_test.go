@@ -50,7 +50,14 @@ var rooms = []room{
 
 	// The libraries.
 	{path: "pkg/catalog", may: []string{"internal/schemadoc", "internal/subschema"}, only: nothingElse},
-	{path: "pkg/client", may: []string{"pkg/catalog", "internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
+	{
+		path: "pkg/client", may: []string{"pkg/catalog", "pkg/client/internal/wire", "internal/..."},
+		only: []string{sdk + "/...", "github.com/cenkalti/backoff/v5", "github.com/yosida95/uritemplate/v3", "golang.org/x/..."},
+	},
+	{
+		path: "pkg/client/internal/wire", may: []string{"internal/..."},
+		only: []string{sdk + "/jsonrpc", "github.com/cenkalti/backoff/v5", "golang.org/x/..."},
+	},
 	{path: "pkg/server", may: []string{"internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
 	{path: "pkg/typegen", may: []string{"pkg/catalog", "internal/..."}, only: []string{"github.com/dave/jennifer/jen"}},
 	{path: "pkg/typegen/rt", may: []string{"internal/schemadoc"}, only: nothingElse},
