@@ -206,7 +206,7 @@ func (s *Server) session(ctx context.Context) (*session, error) {
 	s.log.Debug("connected", "transport", sess.transport, "revision", sess.revision, "duration", time.Since(start))
 	s.setSession(sess)
 	if !sess.modern() && s.wantsPushes() {
-		sess.conn.Listen()
+		sess.listen(ctx)
 	}
 	if s.handlers.Log != nil || s.spec.LogLevel != "" {
 		sess.setLogLevel(ctx)

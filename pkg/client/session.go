@@ -56,6 +56,22 @@ func (s *session) close(ctx context.Context) {
 // closeGrace bounds how long a connection may take to end politely.
 const closeGrace = 5 * time.Second
 
+// listenPatience is how long a server may take to open the stream for messages
+// that belong to no request. Some say nothing until the first message.
+const listenPatience = time.Second
+
+// listen has the server send messages that belong to no request, and gives it
+// the time to get ready: what it sends before that is lost.
+func (s *session) listen(ctx context.Context) {
+	timer := time.NewTimer(listenPatience)
+	defer timer.Stop()
+	select {
+	case <-s.conn.Listen():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // request sends a request and returns its result as it came.
 func (s *session) request(ctx context.Context, req wire.Request) (json.RawMessage, error) {
 	if req.ID == 0 {

@@ -512,7 +512,7 @@ const metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 // subscribe makes the requests of older revisions (specification 2025-11-25,
 // resources, subscriptions). Changes of lists come without being asked for.
 func (m *subscriptions) subscribe(ctx context.Context, sess *session, wanted filter, before *stream) (*stream, error) {
-	sess.conn.Listen()
+	sess.listen(ctx)
 	had := newFilter()
 	if before.session == sess {
 		had = before.honoured

@@ -135,7 +135,13 @@ func (d *duplex) Err() error {
 func (d *duplex) SetRevision(string) {}
 
 // Listen implements [Conn]: everything comes on the one channel.
-func (d *duplex) Listen() {}
+func (d *duplex) Listen() <-chan struct{} { return closedChannel }
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // inbox takes what a server sends by itself: it hands on notifications and
 // answers requests, for as long as the connection lives.

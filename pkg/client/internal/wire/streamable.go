@@ -81,6 +81,7 @@ type streamable struct {
 	session   string // Mcp-Session-Id; empty without
 	wanted    bool   // Listen was called
 	listening bool
+	heard     chan struct{} // closed when the first answer to listening is there
 	closing   bool
 	err       error
 	done      chan struct{}
@@ -90,7 +91,7 @@ type streamable struct {
 // DialHTTP returns a connection to a server over streamable HTTP. Nothing is
 // sent before the first call.
 func DialHTTP(cfg HTTPConfig) Conn {
-	c := &streamable{cfg: cfg, done: make(chan struct{}), closed: make(chan struct{})}
+	c := &streamable{cfg: cfg, heard: make(chan struct{}), done: make(chan struct{}), closed: make(chan struct{})}
 	c.inbox = newInbox(cfg.Handler, c.reply)
 	return c
 }
@@ -300,15 +301,22 @@ func (c *streamable) SetRevision(revision string) {
 }
 
 // Listen implements [Conn].
-func (c *streamable) Listen() {
+func (c *streamable) Listen() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wanted = true
 	c.listenIfDue()
+	if !c.listening {
+		return closedChannel
+	}
+	return c.heard
 }
 
 func (c *streamable) listenIfDue() {
 	if c.listening || !c.wanted || c.revision == "" || c.revision >= firstModern {
+		return
+	}
+	if c.closing {
 		return
 	}
 	c.listening = true
@@ -573,6 +581,7 @@ func (c *streamable) get(ctx context.Context, s *stream) (*http.Response, error)
 func (c *streamable) listen(life context.Context) {
 	s := newStream(0, false)
 	resp, err := c.get(life, s)
+	close(c.heard)
 	if err != nil && temporary(err) {
 		resp, err = c.reopen(life, s, err)
 	}

@@ -33,8 +33,9 @@ type Conn interface {
 	SetRevision(revision string)
 	// Listen asks for messages that belong to no request, where a transport
 	// has them on a stream of their own (streamable HTTP before 2026-07-28).
-	// Calling it again does nothing.
-	Listen()
+	// The channel is closed when the stream is open, or known not to be: what
+	// a server sends before that may be lost. Calling it again does nothing.
+	Listen() <-chan struct{}
 	// Done is closed when the connection is of no more use; Err says why.
 	Done() <-chan struct{}
 	Err() error
