@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
 )
@@ -52,7 +51,7 @@ func ParseTool(raw json.RawMessage) (Tool, error) {
 	if t.Title == "" {
 		t.Title = t.Annotations.Title
 	}
-	t.Problem = headerProblem(t.InputSchema)
+	_, t.Problem = headers(t.InputSchema)
 	return t, nil
 }
 
@@ -118,68 +117,4 @@ func digest(own, input, output *schemadoc.Value, part func(*schemadoc.Value, []b
 	}
 	sum := sha256.Sum256(append(doc, ']'))
 	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-const headerKeyword = "x-mcp-header"
-
-// headerProblem says what is wrong with the x-mcp-header annotations of an
-// input schema, by the constraints of specification 2026-07-28 (streamable
-// HTTP, custom headers from tool parameters); "" where nothing is.
-func headerProblem(schema json.RawMessage) string {
-	// Nearly no tool has one, and a full parse of every schema would cost more
-	// than the rest of discovery. An escape could spell the keyword otherwise.
-	if !bytes.Contains(schema, []byte(headerKeyword)) && !bytes.Contains(schema, []byte(`\u`)) {
-		return ""
-	}
-	root, err := schemadoc.Parse(schema, schemadoc.Limits{})
-	if err != nil {
-		return ""
-	}
-	c := headerCheck{seen: make(map[string]bool)}
-	return c.schema(root, "", false)
-}
-
-type headerCheck struct {
-	seen map[string]bool // header names in lower case
-}
-
-// schema checks a schema and those below it. A parameter is one that is
-// reached from the root through properties alone.
-func (c headerCheck) schema(v *schemadoc.Value, pointer string, parameter bool) string {
-	if header := v.Get(headerKeyword); header != nil {
-		if problem := c.header(v, header, parameter); problem != "" {
-			return fmt.Sprintf("%s at %q %s", headerKeyword, pointer, problem)
-		}
-	}
-	for step, sub := range v.Subschemas() {
-		reachable := step.Keyword == "properties" && (parameter || pointer == "")
-		if problem := c.schema(sub, pointer+step.Pointer(), reachable); problem != "" {
-			return problem
-		}
-	}
-	return ""
-}
-
-func (c headerCheck) header(v, header *schemadoc.Value, parameter bool) string {
-	name := header.Str()
-	switch typ := v.Get("type").Str(); {
-	case !parameter:
-		return "is not on a parameter that is reached through properties alone"
-	case typ != "string" && typ != "integer" && typ != "boolean":
-		return "is not on a string, an integer or a boolean"
-	case name == "":
-		return "is not a non-empty string"
-	case strings.ContainsFunc(name, func(r rune) bool { return !isTokenChar(r) }):
-		return "is not an HTTP field name"
-	case c.seen[strings.ToLower(name)]:
-		return "names a header that another parameter names too"
-	}
-	c.seen[strings.ToLower(name)] = true
-	return ""
-}
-
-// isTokenChar reports whether r is a tchar of RFC 9110, section 5.6.2.
-func isTokenChar(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
-		strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
