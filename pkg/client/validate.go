@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/schema"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
+	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 )
 
 // Validator compiles JSON Schemas that servers wrote. It must load nothing:
@@ -75,12 +76,7 @@ const maxSchemas = 1000
 // schemaCache keeps compiled schemas by their text.
 type schemaCache struct {
 	mu      sync.Mutex
-	schemas map[string]compilation
-}
-
-type compilation struct {
-	checker Checker
-	err     error
+	schemas map[string]func() (Checker, error)
 }
 
 // checker returns the compiled schema of one side of a tool, nil if values are
@@ -88,25 +84,28 @@ type compilation struct {
 func (s *Server) checker(tool *catalog.Tool, side string, raw json.RawMessage) (Checker, error) {
 	c := &s.schemas
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	done, ok := c.schemas[string(raw)]
+	compile, ok := c.schemas[string(raw)]
 	if !ok {
-		done.checker, done.err = s.opts.Validator.Compile(raw)
+		// Outside the lock: a hostile schema can take seconds.
+		compile = sync.OnceValues(func() (Checker, error) {
+			checker, err := s.opts.Validator.Compile(raw)
+			if err != nil && !errors.Is(err, ErrSchemaBudget) {
+				s.log.Warn("the schema cannot be compiled, so values are not checked", "tool", tool.Name, "side", side, "err", err)
+				return nil, nil
+			}
+			return checker, err
+		})
 		if c.schemas == nil || len(c.schemas) >= maxSchemas {
-			c.schemas = make(map[string]compilation)
+			c.schemas = make(map[string]func() (Checker, error))
 		}
-		c.schemas[string(raw)] = done
-		if done.err != nil && !errors.Is(done.err, ErrSchemaBudget) {
-			s.log.Warn("the schema cannot be compiled, so values are not checked", "tool", tool.Name, "side", side, "err", done.err)
-		}
+		c.schemas[string(raw)] = compile
 	}
-	switch {
-	case errors.Is(done.err, ErrSchemaBudget):
-		return nil, &SchemaError{s.Name(), tool.Name, done.err}
-	case done.err != nil:
-		return nil, nil
+	c.mu.Unlock()
+	checker, err := compile()
+	if err != nil {
+		return nil, &SchemaError{s.Name(), tool.Name, err}
 	}
-	return done.checker, nil
+	return checker, nil
 }
 
 // checkArguments checks arguments against the input schema of a tool.
@@ -156,5 +155,17 @@ func (s *Server) checkForm(requested, answer json.RawMessage) error {
 // (specification 2026-07-28, streamable HTTP, custom headers from tool
 // parameters).
 func parameterHeaders(tool *catalog.Tool, arguments json.RawMessage) (http.Header, error) {
-	return nil, nil
+	headers := tool.Headers()
+	if len(headers) == 0 {
+		return nil, nil
+	}
+	values, err := catalog.HeaderValues(headers, arguments)
+	if err != nil {
+		return nil, err
+	}
+	h := make(http.Header, len(values))
+	for name, value := range values {
+		h.Set(name, wire.EncodeHeader(value))
+	}
+	return h, nil
 }
