@@ -58,6 +58,7 @@ var rooms = []room{
 		path: "pkg/client/internal/wire", may: []string{"internal/..."},
 		only: []string{sdk + "/jsonrpc", "github.com/cenkalti/backoff/v5", "golang.org/x/..."},
 	},
+	{path: "pkg/client/clientotel", may: []string{"pkg/client"}, only: []string{"go.opentelemetry.io/otel/..."}},
 	{path: "pkg/server", may: []string{"internal/..."}, only: []string{sdk + "/...", "golang.org/x/..."}},
 	{path: "pkg/typegen", may: []string{"pkg/catalog", "internal/..."}, only: []string{"github.com/dave/jennifer/jen"}},
 	{path: "pkg/typegen/rt", may: []string{"internal/schemadoc"}, only: nothingElse},

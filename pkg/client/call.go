@@ -327,8 +327,15 @@ func (s *session) exchange(ctx context.Context, req wire.Request, meta requestMe
 	}
 	raw, err := s.request(ctx, req)
 	if end != nil {
+		failed := err
+		if string(member(raw, "isError")) == "true" {
+			failed = ErrToolFailed
+		}
+		if failed != nil {
+			failed = s.server.failure(ctx, req.Method, failed, s.stdio)
+		}
 		parts := members(member(raw, "_meta"), "traceparent", "tracestate", "baggage")
-		end(TraceContext{text(parts[0]), text(parts[1]), text(parts[2])}, err)
+		end(TraceContext{text(parts[0]), text(parts[1]), text(parts[2])}, failed)
 	}
 	return raw, err
 }

@@ -288,6 +288,7 @@ func classifyRest(err error, proc *wire.Stdio) (class Class, summary, detail str
 		{ErrClosed, ClassClosed},
 		{ErrUnknownServer, ClassUnknown},
 		{ErrNotApproved, ClassApproval},
+		{ErrToolFailed, ClassTool},
 	} {
 		if errors.Is(err, known.err) {
 			return known.class, known.err.Error(), "", err

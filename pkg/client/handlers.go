@@ -79,8 +79,10 @@ type TraceContext struct {
 
 // TraceFunc returns the trace context of a request that is about to be sent,
 // and a function, which may be nil, that is called when it has ended, with the
-// trace context that the server put into the result and the error. Values that
-// the caller of a request puts into its _meta win over the returned ones.
+// trace context that the server put into the result, and how it failed: nil or
+// a [*ServerError], of class [ClassTool] where a tool reported a failure.
+// Values that the caller of a request puts into its _meta win over the returned
+// ones. A call that takes several rounds is several requests.
 type TraceFunc func(ctx context.Context, op Operation) (TraceContext, func(server TraceContext, err error))
 
 // Operation names a request.
