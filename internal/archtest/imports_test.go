@@ -74,6 +74,7 @@ var rooms = []room{
 	},
 	{path: "internal/subschema", may: []string{"internal/schemadoc"}, only: nothingElse},
 	{path: "internal/redact", only: nothingElse},
+	{path: "internal/content", only: []string{sdk + "/mcp"}},
 	{path: "internal/atomicfile", only: []string{"golang.org/x/sys/..."}},
 	{path: "internal/netpolicy", may: []string{"internal/..."}, only: []string{"golang.org/x/..."}},
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/content"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -289,18 +290,8 @@ func (s *session) send(ctx context.Context, call *Call, arguments json.RawMessag
 			return nil, &ArgumentError{s.server.Name(), call.Tool, errors.New("the progress token cannot be encoded")}
 		}
 		in := newInbound(call.OnProgress, call.OnLog, string(token))
-		s.mu.Lock()
-		if s.calls == nil {
-			s.calls = make(map[int64]*inbound)
-		}
-		s.calls[req.ID] = in
-		s.mu.Unlock()
-		defer func() {
-			s.mu.Lock()
-			delete(s.calls, req.ID)
-			s.mu.Unlock()
-			in.finish(s.server.log)
-		}()
+		s.watch(req.ID, in)
+		defer func() { s.unwatch(req.ID, in) }()
 	}
 	return s.exchange(ctx, req, meta, call.Tool, func(p *params) {
 		p.set("name", call.Tool).set("arguments", arguments)
@@ -341,17 +332,9 @@ func (s *session) exchange(ctx context.Context, req wire.Request, meta requestMe
 }
 
 // UnknownContent is content of a kind that go-sdk does not know, or that does
-// not have the shape of its kind.
-type UnknownContent struct {
-	mcp.Content
-	// Type is what it says it is.
-	Type string
-	// Raw is the content as the server sent it.
-	Raw json.RawMessage
-}
-
-// MarshalJSON returns Raw.
-func (c *UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
+// not have the shape of its kind. Raw is the content as the server sent it,
+// Type what it says it is.
+type UnknownContent = content.Unknown
 
 // decodeResult reads a result of tools/call.
 func decodeResult(raw json.RawMessage) (*mcp.CallToolResult, error) {
@@ -367,35 +350,10 @@ func decodeResult(raw json.RawMessage) (*mcp.CallToolResult, error) {
 		result.StructuredContent = parts[1]
 	}
 	var err error
-	result.Content, err = decodeContent(parts[0])
-	return result, err
-}
-
-// decodeContent reads a list of content. What is not understood is kept.
-func decodeContent(raw json.RawMessage) ([]mcp.Content, error) {
-	if raw == nil || string(raw) == "null" {
-		return []mcp.Content{}, nil
+	if result.Content, err = content.Decode(parts[0]); err != nil {
+		return nil, protocolErrorf("%v", err)
 	}
-	var all mcp.CallToolResult
-	if json.Unmarshal(append(append([]byte(`{"content":`), raw...), '}'), &all) == nil {
-		return all.Content, nil
-	}
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		return nil, protocolErrorf("the content of the result is no list")
-	}
-	content := make([]mcp.Content, len(items))
-	for i, item := range items {
-		var one mcp.CallToolResult
-		if json.Unmarshal(append(append([]byte(`{"content":[`), item...), "]}"...), &one) == nil && len(one.Content) == 1 {
-			content[i] = one.Content[0]
-			continue
-		}
-		unknown := &UnknownContent{Raw: item}
-		unknown.Type = text(member(item, "type"))
-		content[i] = unknown
-	}
-	return content, nil
+	return result, nil
 }
 
 // ToolError says that a tool reported a failure. It is an [ErrToolFailed].

@@ -155,7 +155,8 @@ const maxCallMail = 1000
 type inbound struct {
 	onProgress func(Progress)
 	onLog      func(LogMessage)
-	token      string // JSON text
+	forward    func(method string, params json.RawMessage) // instead of both
+	token      string                                      // JSON text
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -219,6 +220,24 @@ func (in *inbound) finish(log *slog.Logger) {
 	}
 }
 
+// watch has in get what the server says about a request.
+func (s *session) watch(request int64, in *inbound) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls == nil {
+		s.calls = make(map[int64]*inbound)
+	}
+	s.calls[request] = in
+}
+
+// unwatch ends that, once everything was handed over.
+func (s *session) unwatch(request int64, in *inbound) {
+	s.mu.Lock()
+	delete(s.calls, request)
+	s.mu.Unlock()
+	in.finish(s.server.log)
+}
+
 // notified takes a notification of the server. It does not block.
 func (s *session) notified(n wire.Notification) {
 	srv := s.server
@@ -267,12 +286,17 @@ func (s *session) progressed(n wire.Notification) {
 	s.mu.Lock()
 	var in *inbound
 	for _, call := range s.calls {
-		if call.onProgress != nil && call.token == string(parts[0]) {
+		if (call.onProgress != nil || call.forward != nil) && call.token == string(parts[0]) {
 			in = call
 		}
 	}
 	s.mu.Unlock()
-	if in != nil {
+	switch {
+	case in == nil:
+	case in.forward != nil:
+		in.post(func() { in.forward(n.Method, n.Params) })
+		return
+	default:
 		in.post(func() { in.onProgress(p) })
 		return
 	}
@@ -288,16 +312,14 @@ func (s *session) logged(n wire.Notification) {
 		m.Level = "info"
 	}
 	s.mu.Lock()
-	if n.Request != 0 {
-		if in := s.calls[n.Request]; in != nil && in.onLog != nil {
-			in.post(func() { in.onLog(m) })
-		}
-	} else {
+	for id, in := range s.calls {
 		// On a shared channel nothing says which call it is about.
-		for _, in := range s.calls {
-			if in.onLog != nil {
-				in.post(func() { in.onLog(m) })
-			}
+		switch {
+		case n.Request != 0 && n.Request != id:
+		case in.forward != nil:
+			in.post(func() { in.forward(n.Method, n.Params) })
+		case in.onLog != nil:
+			in.post(func() { in.onLog(m) })
 		}
 	}
 	s.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/content"
 	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/yosida95/uritemplate/v3"
@@ -237,11 +238,11 @@ func decodePrompt(raw json.RawMessage) (*mcp.GetPromptResult, error) {
 	}
 	result := &mcp.GetPromptResult{Meta: wired.Meta, Description: wired.Description}
 	for _, m := range wired.Messages {
-		content, err := decodeContent(append(append([]byte("["), m.Content...), ']'))
-		if err != nil || len(content) != 1 {
+		list, err := content.Decode(append(append([]byte("["), m.Content...), ']'))
+		if err != nil || len(list) != 1 {
 			return nil, protocolErrorf("the result has a message without content")
 		}
-		result.Messages = append(result.Messages, &mcp.PromptMessage{Role: m.Role, Content: content[0]})
+		result.Messages = append(result.Messages, &mcp.PromptMessage{Role: m.Role, Content: list[0]})
 	}
 	return result, nil
 }

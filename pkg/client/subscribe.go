@@ -12,6 +12,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 const (
@@ -272,7 +273,7 @@ func (m *subscriptions) run() {
 	defer func() { open.stop() }()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = 30 * time.Second
-	told := false // whether the trouble was told
+	told := true // whether the trouble was told; at first to whoever subscribes
 	for {
 		m.mu.Lock()
 		wanted, gen, changed := m.wanted.clone(), m.gen, m.changed
@@ -288,7 +289,7 @@ func (m *subscriptions) run() {
 		m.settle(gen, open.agreed(), err)
 		if err == nil {
 			pauses.Reset()
-			told = false
+			told = wanted.empty()
 			if m.finish(gen) {
 				return
 			}
@@ -451,6 +452,9 @@ func (m *subscriptions) listen(ctx context.Context, sess *session, wanted filter
 		cancel()
 		if st.err == nil {
 			return nil, protocolErrorf("the server ended the subscription before it agreed to it")
+		}
+		if rpc, ok := errors.AsType[*jsonrpc.Error](st.err); ok && rpc.Code == jsonrpc.CodeMethodNotFound {
+			return nil, &notSupportedError{"the server tells about no changes", sess.revision}
 		}
 		return nil, st.err
 	case <-ctx.Done():
