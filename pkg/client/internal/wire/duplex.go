@@ -20,6 +20,7 @@ type duplex struct {
 
 	mu      sync.Mutex
 	pending map[int64]chan<- *message
+	modern  bool
 	err     error
 	done    chan struct{}
 }
@@ -95,7 +96,12 @@ func (d *duplex) Notify(ctx context.Context, method string, params json.RawMessa
 // dropped: the request was cancelled, or answered before, or never made.
 func (d *duplex) deliver(m *message) {
 	if !m.isResponse() {
-		d.take(m, 0)
+		d.mu.Lock()
+		refuse := d.modern && m.id != nil
+		d.mu.Unlock()
+		if !refuse {
+			d.take(m, 0)
+		}
 		return
 	}
 	id := m.number()
@@ -131,8 +137,13 @@ func (d *duplex) Err() error {
 	return d.err
 }
 
-// SetRevision implements [Conn]: nothing on the channel depends on it.
-func (d *duplex) SetRevision(string) {}
+// SetRevision implements [Conn]. Since 2026-07-28 servers make no requests, and
+// a client must not answer any (specification 2026-07-28, stdio transport).
+func (d *duplex) SetRevision(revision string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.modern = revision >= firstModern
+}
 
 // Listen implements [Conn]: everything comes on the one channel.
 func (d *duplex) Listen() <-chan struct{} { return closedChannel }

@@ -1,0 +1,280 @@
+package client_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/client"
+)
+
+// rawMessage is what a misbehaving server gets.
+type rawMessage struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+
+	gone <-chan struct{} // closed when an HTTP client has left
+}
+
+// arg returns an argument of a tool call.
+func (m rawMessage) arg(name string) string {
+	var p struct{ Arguments map[string]any }
+	_ = json.Unmarshal(m.Params, &p)
+	if v, ok := p.Arguments[name]; ok {
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+func result(id json.RawMessage, text string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":%q}]}}`, id, text)
+}
+
+// misbehaviour answers a tool call. What it sends goes to stdout, or onto the
+// stream of the call; the stream ends when it returns.
+type misbehaviour func(s *rawServer, m rawMessage, send func(string))
+
+// rawServer speaks either era over either transport and misbehaves in calls.
+type rawServer struct {
+	behave misbehaviour
+	legacy bool
+	hook   func(method string)
+
+	mu        sync.Mutex
+	seen      map[string]int
+	cancelled chan rawMessage
+}
+
+const rawTool = `{"name":"t","inputSchema":{"type":"object"}}`
+
+func (s *rawServer) count(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[method]
+}
+
+func newRawServer(behave misbehaviour, legacy bool) *rawServer {
+	return &rawServer{behave: behave, legacy: legacy, seen: make(map[string]int), cancelled: make(chan rawMessage, 100)}
+}
+
+func (s *rawServer) handle(m rawMessage, send func(string)) {
+	key := m.Method
+	if m.Method == "" {
+		key = "answer" // to a request of the server
+	}
+	s.mu.Lock()
+	s.seen[key]++
+	s.mu.Unlock()
+	if s.hook != nil {
+		s.hook(m.Method)
+	}
+	capabilities := `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}}`
+	answer := func(result string) { send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)) }
+	switch {
+	case m.Method == "server/discover" && !s.legacy:
+		answer(`{"supportedVersions":["2026-07-28"],` + capabilities + `}`)
+	case m.Method == "initialize" && s.legacy:
+		answer(`{"protocolVersion":"2025-11-25",` + capabilities + `,"serverInfo":{"name":"raw","version":"1"}}`)
+	case m.Method == "tools/list":
+		answer(`{"tools":[` + rawTool + `]}`)
+	case m.Method == "resources/subscribe", m.Method == "logging/setLevel":
+		answer(`{}`)
+	case m.Method == "tools/call":
+		s.behave(s, m, send)
+	case m.Method == "notifications/cancelled":
+		s.cancelled <- m
+	case m.ID != nil && m.Method != "":
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID))
+	}
+}
+
+// ServeHTTP answers with event streams.
+func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var m rawMessage
+	if r.Method != http.MethodPost || json.Unmarshal(body, &m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if m.ID == nil || m.Method == "" {
+		s.handle(m, nil)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := bufio.NewWriterSize(w, 64<<10)
+	if !s.legacy { // where a client that leaves says so
+		m.gone = r.Context().Done()
+	}
+	s.handle(m, func(text string) {
+		fmt.Fprintf(out, "data: %s\n\n", text)
+		if out.Buffered() > 32<<10 || !strings.Contains(text, `"method":"notifications/`) {
+			_ = out.Flush()
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	_ = out.Flush()
+}
+
+// serve speaks over stdio.
+func (s *rawServer) serve(r io.Reader, w io.Writer) {
+	var mu sync.Mutex
+	out := bufio.NewWriterSize(w, 64<<10)
+	send := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = out.WriteString(text + "\n")
+		if !strings.Contains(text, `"method":"notifications/`) {
+			_ = out.Flush()
+		}
+	}
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var m rawMessage
+		if json.Unmarshal(bytes.TrimSpace(line), &m) == nil {
+			if m.Method == "tools/call" {
+				go s.handle(m, send)
+			} else {
+				s.handle(m, send)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stressServer is the first argument of a test binary that is a misbehaving
+// stdio server.
+const stressServer = "stress-server"
+
+func init() {
+	if len(os.Args) < 4 || os.Args[1] != stressServer {
+		return
+	}
+	newRawServer(misbehaviours[os.Args[2]], os.Args[3] == "legacy").serve(os.Stdin, os.Stdout)
+	os.Exit(0)
+}
+
+// raw starts a misbehaving server over each transport in each era.
+func raw(t *testing.T, name string, f func(t *testing.T, spec client.Spec, s *rawServer)) {
+	t.Helper()
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run("stdio/"+era, func(t *testing.T) {
+			f(t, client.Spec{
+				Name: "srv", Timeout: 20 * time.Second,
+				Stdio: &client.Stdio{Command: os.Args[0], Args: []string{stressServer, name, era}},
+			}, nil)
+		})
+		t.Run("http/"+era, func(t *testing.T) {
+			s := newRawServer(misbehaviours[name], era == "legacy")
+			srv := httptest.NewServer(s)
+			t.Cleanup(srv.Close)
+			f(t, httpSpec(srv.URL), s)
+		})
+	}
+}
+
+var misbehaviours = map[string]misbehaviour{
+	"noise": func(_ *rawServer, m rawMessage, send func(string)) {
+		for _, line := range []string{"", "listening on port 3000", "[db] connected", `{"level":"info"}`, "[1,2]", "{broken", "\x1b[31mred"} {
+			send(line)
+		}
+		send(result(m.ID, "done"))
+	},
+	"ids": func(_ *rawServer, m rawMessage, send func(string)) {
+		n, _ := strconv.Atoi(string(m.ID))
+		for _, id := range []string{strconv.Itoa(n + 1000), `"` + string(m.ID) + `"`, "0", "-1", "1e999", strconv.Itoa(n - 1), "{}"} {
+			send(result(json.RawMessage(id), "wrong"))
+		}
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","result":%s}`, `{"content":[]}`))
+		send(result(m.ID, "done"))
+	},
+	"twice": func(_ *rawServer, m rawMessage, send func(string)) {
+		send(result(m.ID, "done"))
+		send(result(m.ID, "again"))
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"again"}}`, m.ID))
+	},
+	"size": func(_ *rawServer, m rawMessage, send func(string)) {
+		size, _ := strconv.Atoi(m.arg("size"))
+		empty := len(result(m.ID, ""))
+		send(result(m.ID, strings.Repeat("x", size-empty)))
+	},
+	"late": func(s *rawServer, m rawMessage, send func(string)) {
+		if m.arg("wait") != "" {
+			select {
+			case c := <-s.cancelled:
+				send(result(m.ID, "late"))
+				s.cancelled <- c
+			case <-m.gone:
+				s.cancelled <- m
+			}
+			return
+		}
+		<-s.cancelled // the server was told
+		send(result(m.ID, "done"))
+	},
+	"dies": func(_ *rawServer, m rawMessage, send func(string)) {
+		if file := m.arg("file"); file != "" {
+			f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err == nil {
+				_, _ = f.WriteString("x")
+				f.Close()
+			}
+			if got, _ := os.ReadFile(file); len(got) == 1 || m.arg("always") != "" {
+				os.Exit(7)
+			}
+		}
+		send(result(m.ID, "alive"))
+	},
+	"burst": func(_ *rawServer, m rawMessage, send func(string)) {
+		n, _ := strconv.Atoi(m.arg("n"))
+		var p struct {
+			Meta struct {
+				Token json.RawMessage `json:"progressToken"`
+			} `json:"_meta"`
+		}
+		_ = json.Unmarshal(m.Params, &p)
+		padding := strings.Repeat("x", 200)
+		for i := range n {
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%d %s"}}`, i, padding))
+			if p.Meta.Token != nil {
+				send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, p.Meta.Token, i+1))
+			}
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://%d"}}`, i%10))
+			send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+		send(result(m.ID, "done"))
+	},
+	"echo": func(_ *rawServer, m rawMessage, send func(string)) { send(result(m.ID, m.arg("text"))) },
+	"requests": func(s *rawServer, m rawMessage, send func(string)) {
+		before := s.count("answer")
+		n, _ := strconv.Atoi(m.arg("n"))
+		for i := range n {
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"message":"q","requestedSchema":{"type":"object","properties":{}}}}`, i, m.arg("method")))
+		}
+		// What is answered is answered before the next request is read.
+		if want, _ := strconv.Atoi(m.arg("want")); want > 0 {
+			for s.count("answer")-before < want {
+				time.Sleep(time.Millisecond) // polls its own reader
+			}
+		}
+		send(result(m.ID, fmt.Sprint(s.count("answer")-before)))
+	},
+	"asks": func(_ *rawServer, m rawMessage, send func(string)) {
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"k":`+
+			`{"method":"elicitation/create","params":{"message":"more?","requestedSchema":{"type":"object"}}}}}}`, m.ID))
+	},
+}
