@@ -52,7 +52,7 @@ var rooms = []room{
 	{path: "pkg/catalog", may: []string{"internal/schemadoc", "internal/subschema"}, only: nothingElse},
 	{
 		path: "pkg/client", may: []string{"pkg/catalog", "pkg/client/internal/wire", "internal/..."},
-		only: []string{sdk + "/...", "github.com/cenkalti/backoff/v5", "github.com/yosida95/uritemplate/v3", "golang.org/x/..."},
+		only: []string{sdk + "/...", "github.com/cenkalti/backoff/v5", "github.com/std-uritemplate/std-uritemplate/go/v2", "golang.org/x/..."},
 	},
 	{
 		path: "pkg/client/internal/wire", may: []string{"internal/..."},

@@ -3,12 +3,16 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/content"
 	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/yosida95/uritemplate/v3"
+	stduritemplate "github.com/std-uritemplate/std-uritemplate/go/v2"
 )
 
 // Resource is a resource that a server lists.
@@ -26,40 +30,38 @@ type ResourceTemplate struct {
 }
 
 // Expand returns the URI for some values. A value is a string, a []string or
-// a map[string]string; one that is missing leaves its expression out
-// (RFC 6570, section 2.3).
+// a map[string]string, whose order is not kept; one that is missing leaves its
+// expression out (RFC 6570, section 2.3).
 func (t ResourceTemplate) Expand(values map[string]any) (string, error) {
-	template, err := uritemplate.New(t.URITemplate)
-	if err != nil {
-		return "", protocolErrorf("resource template %q is not one of RFC 6570", t.Name)
-	}
-	vars := uritemplate.Values{}
 	for name, value := range values {
-		switch value := value.(type) {
-		case string:
-			vars.Set(name, uritemplate.String(value))
-		case []string:
-			vars.Set(name, uritemplate.List(value...))
-		case map[string]string:
-			var pairs []string
-			for key, v := range value {
-				pairs = append(pairs, key, v)
-			}
-			vars.Set(name, uritemplate.KV(pairs...))
+		switch value.(type) {
+		case string, []string, map[string]string:
 		default:
-			return "", protocolErrorf("the value of %q is neither a string nor a list nor a map of strings", name)
+			return "", fmt.Errorf("the value of %q is neither a string nor a list nor a map of strings", name)
 		}
 	}
-	return template.Expand(vars)
+	uri, err := stduritemplate.Expand(t.URITemplate, values)
+	if err != nil {
+		return "", fmt.Errorf("resource template %q is not one of RFC 6570", t.Name)
+	}
+	return uri, nil
 }
 
-// Variables returns the names of the variables of the template.
+// expression is an expression of a template (RFC 6570, section 2.2).
+var expression = regexp.MustCompile(`\{[+#./;?&=,!@|]?([^{}]+)\}`)
+
+// Variables returns the names of the variables of the template, in order.
 func (t ResourceTemplate) Variables() []string {
-	template, err := uritemplate.New(t.URITemplate)
-	if err != nil {
-		return nil
+	var names []string
+	for _, e := range expression.FindAllStringSubmatch(t.URITemplate, -1) {
+		for spec := range strings.SplitSeq(e[1], ",") {
+			name, _, _ := strings.Cut(strings.TrimSuffix(spec, "*"), ":")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
-	return template.Varnames()
+	return names
 }
 
 // Prompt is a prompt that a server lists.
@@ -177,7 +179,8 @@ func (s *Server) ReadResource(ctx context.Context, uri string) (*ReadResult, err
 		}
 	}
 	result := new(mcp.ReadResourceResult)
-	if json.Unmarshal(raw, result) != nil {
+	parts := members(raw, "contents", "_meta")
+	if parts[0] == nil || json.Unmarshal(parts[0], &result.Contents) != nil || parts[1] != nil && json.Unmarshal(parts[1], &result.Meta) != nil {
 		return nil, s.failure(ctx, opRead, protocolErrorf("the result does not have the shape of a resource"), nil)
 	}
 	return &ReadResult{result, raw}, nil

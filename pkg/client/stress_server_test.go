@@ -49,7 +49,7 @@ type misbehaviour func(s *rawServer, m rawMessage, send func(string))
 type rawServer struct {
 	behave misbehaviour
 	legacy bool
-	hook   func(method string)
+	extra  func(m rawMessage, send func(string)) bool // answers further methods
 
 	mu        sync.Mutex
 	seen      map[string]int
@@ -76,8 +76,8 @@ func (s *rawServer) handle(m rawMessage, send func(string)) {
 	s.mu.Lock()
 	s.seen[key]++
 	s.mu.Unlock()
-	if s.hook != nil {
-		s.hook(m.Method)
+	if s.extra != nil && s.extra(m, send) {
+		return
 	}
 	capabilities := `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}}`
 	answer := func(result string) { send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)) }

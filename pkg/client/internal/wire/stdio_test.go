@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -39,4 +41,26 @@ func TestTakeLine(t *testing.T) {
 			t.Errorf("%s: %d messages, error %v, %d stray lines", test.name, n, err, c.StrayLines())
 		}
 	}
+}
+
+// A request that nobody waits for any longer leaves nothing behind.
+func TestCancelledCallsAreForgotten(t *testing.T) {
+	var sent []string
+	d := newDuplex(Handler{}, func(_ context.Context, msg []byte) error {
+		sent = append(sent, string(msg))
+		return nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Call(ctx, Request{ID: 7, Method: "tools/call"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if len(d.pending) != 0 {
+		t.Errorf("%d requests are kept", len(d.pending))
+	}
+	d.tasks.Wait()
+	if want := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"cancelled"}}`; len(sent) != 2 || sent[1] != want {
+		t.Errorf("sent %q", sent)
+	}
+	d.shut()
 }
