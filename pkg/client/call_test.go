@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -453,4 +454,29 @@ func TestTimeouts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A transport of the caller's sees the context of each call, to add what
+// belongs to it.
+func TestTransportSeesTheCall(t *testing.T) {
+	type key struct{}
+	s := newSpy(false)
+	spec := client.Spec{Name: "srv", HTTP: &client.HTTP{URL: "http://h/", Headers: map[string]string{"X-Static": "s"}}}
+	spec.HTTP.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		user, _ := r.Context().Value(key{}).(string)
+		r.Header.Set("X-User", user)
+		return inMemory(s).RoundTrip(r)
+	})
+	srv := open(t, client.Options{}, spec).Server("srv")
+	for _, user := range []string{"ann", "bob"} {
+		if _, err := srv.Call(context.WithValue(t.Context(), key{}, user), client.Call{Tool: "t"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := s.messages("tools/call")
+	for i, user := range []string{"ann", "bob"} {
+		if h := calls[i].Header; h.Get("X-User") != user || h.Get("X-Static") != "s" {
+			t.Errorf("call %d: %v", i, h)
+		}
+	}
 }
