@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -309,4 +311,29 @@ func hasImage(res *client.Result) bool {
 		image, ok := c.(*mcp.ImageContent)
 		return ok && len(image.Data) > 0
 	})
+}
+
+// The reference server for files: real tools on real files.
+func TestFilesystem(t *testing.T) {
+	p := needPeers(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	peer := counterpart{spec: client.Spec{Name: "filesystem", Stdio: &client.Stdio{Command: p.node, Args: []string{p.script("filesystem"), dir}}}}
+	srv := open(t, []counterpart{peer}, client.Options{}).Server("filesystem")
+	ctx := t.Context()
+	if res, err := srv.Call(ctx, client.Call{Tool: "read_text_file", Arguments: map[string]any{"path": filepath.Join(dir, "note.txt")}}); err != nil || text(t, res) != "hello\n" {
+		t.Errorf("read: %+v, %v", res, err)
+	}
+	res, err := srv.Call(ctx, client.Call{Tool: "write_file", Arguments: map[string]any{"path": filepath.Join(dir, "new.txt"), "content": "new"}})
+	if got, _ := os.ReadFile(filepath.Join(dir, "new.txt")); err != nil || string(got) != "new" {
+		t.Errorf("write: %+v, %v; the file has %q", res, err, got)
+	}
+	if _, err := srv.Call(ctx, client.Call{Tool: "read_text_file", Arguments: map[string]any{"path": "/etc/passwd"}}); !errors.Is(err, client.ErrToolFailed) {
+		t.Errorf("outside: %v", err)
+	}
+	if _, err := srv.Call(ctx, client.Call{Tool: "read_text_file"}); !errors.Is(err, client.ErrInvalidArguments) {
+		t.Errorf("no path: %v", err)
+	}
 }

@@ -302,7 +302,7 @@ func (s *session) send(ctx context.Context, call *Call, arguments json.RawMessag
 // exchange completes a request with _meta and tracing, and sends it.
 func (s *session) exchange(ctx context.Context, req wire.Request, meta requestMeta, target string, add func(*params)) (json.RawMessage, error) {
 	if meta.logLevel == "" {
-		meta.logLevel = string(s.server.logLevel())
+		meta.logLevel = s.server.logLevel()
 	} else if meta.logLevel == logOff {
 		meta.logLevel = ""
 	}

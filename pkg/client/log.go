@@ -52,27 +52,3 @@ func (h redactHandler) attr(a slog.Attr) slog.Attr {
 	}
 	return slog.String(a.Key, h.secrets.String(a.Value.String()))
 }
-
-// sdkLog returns the logger for the SDK, whose warnings and errors are
-// details to us: what matters of them comes back as an error.
-func (s *Server) sdkLog() *slog.Logger { return slog.New(debugHandler{s.log.Handler()}) }
-
-// debugHandler lowers everything to level debug.
-type debugHandler struct{ next slog.Handler }
-
-func (h debugHandler) Enabled(ctx context.Context, _ slog.Level) bool {
-	return h.next.Enabled(ctx, slog.LevelDebug)
-}
-
-func (h debugHandler) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = slog.LevelDebug
-	return h.next.Handle(ctx, r)
-}
-
-func (h debugHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return debugHandler{h.next.WithAttrs(attrs)}
-}
-
-func (h debugHandler) WithGroup(name string) slog.Handler {
-	return debugHandler{h.next.WithGroup(name)}
-}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Kind is a kind of thing that servers list.
@@ -64,30 +64,24 @@ func (m *mailbox) post(f func(context.Context)) {
 func (m *mailbox) postChanged(kind Kind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, k := range m.changed {
-		if k == kind {
-			return
-		}
+	if !slices.Contains(m.changed, kind) {
+		m.changed = append(m.changed, kind)
+		m.run()
 	}
-	m.changed = append(m.changed, kind)
-	m.run()
 }
 
 // postUpdated says that a resource was updated.
 func (m *mailbox) postUpdated(uri string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, u := range m.updated {
-		if u == uri {
-			return
-		}
-	}
-	if len(m.updated) == maxMail {
+	switch {
+	case slices.Contains(m.updated, uri):
+	case len(m.updated) == maxMail:
 		m.dropped++
-		return
+	default:
+		m.updated = append(m.updated, uri)
+		m.run()
 	}
-	m.updated = append(m.updated, uri)
-	m.run()
 }
 
 // run starts a goroutine for what waits, unless there is one. The lock is held.
@@ -353,12 +347,12 @@ const logOff = "off"
 func validLogLevel(level string) bool { return level == "" || level == logOff || knownLevel(level) }
 
 // logLevel returns the level to ask for, empty for none.
-func (s *Server) logLevel() mcp.LoggingLevel {
+func (s *Server) logLevel() string {
 	switch s.spec.LogLevel {
 	case "":
 		return "info"
 	case logOff:
 		return ""
 	}
-	return mcp.LoggingLevel(s.spec.LogLevel)
+	return s.spec.LogLevel
 }

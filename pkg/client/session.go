@@ -92,7 +92,7 @@ func (s *session) request(ctx context.Context, req wire.Request) (json.RawMessag
 // (specification 2025-11-25, logging). Newer ones are asked with each request.
 func (s *session) setLogLevel(ctx context.Context) {
 	level := s.server.logLevel()
-	if s.modern() || level == "" || s.capabilities.Logging == nil || !s.logging.CompareAndSwap(false, true) {
+	if s.modern() || level == "" || member(s.rawCaps, "logging") == nil || !s.logging.CompareAndSwap(false, true) {
 		return
 	}
 	p, err := s.params(requestMeta{}).set("level", level).done()
@@ -147,7 +147,7 @@ func (s *session) params(meta requestMeta) *params {
 	text("tracestate", meta.trace.Tracestate)
 	text("baggage", meta.trace.Baggage)
 	if s.modern() {
-		text(mcp.MetaKeyLogLevel, meta.logLevel)
+		text(metaLogLevel, meta.logLevel)
 	}
 	if _, given := meta.explicit["progressToken"]; !given && meta.progressToken != nil {
 		add("progressToken", meta.progressToken)
@@ -165,6 +165,10 @@ func (s *session) params(meta requestMeta) *params {
 	}
 	return p
 }
+
+// metaLogLevel asks for the logs of one request (specification 2026-07-28,
+// logging).
+const metaLogLevel = "io.modelcontextprotocol/logLevel"
 
 // reservedMeta are the members of _meta that the session itself fills in
 // (specification 2026-07-28, _meta, per-request protocol fields).

@@ -161,7 +161,7 @@ func (p *Proxy) converse(
 		meta[mcp.MetaKeyClientCapabilities], _ = json.Marshal(map[string]any{"elicitation": elicitation})
 	}
 	// The session drops what its client did not ask for.
-	meta[mcp.MetaKeyLogLevel] = json.RawMessage(`"debug"`)
+	meta["io.modelcontextprotocol/logLevel"] = json.RawMessage(`"debug"`)
 	doc["_meta"], _ = json.Marshal(meta)
 	for range maxRounds {
 		params, err := json.Marshal(doc)
@@ -238,10 +238,12 @@ func pass(ctx context.Context, session *mcp.ServerSession, method string, params
 		}
 		return session.NotifyProgress(ctx, n)
 	case "notifications/message":
+		//lint:ignore SA1019 logging is deprecated, and servers log all the same
 		n := new(mcp.LoggingMessageParams)
 		if err := json.Unmarshal(params, n); err != nil {
 			return err
 		}
+		//lint:ignore SA1019 the same
 		return session.Log(ctx, n)
 	}
 	return nil

@@ -48,6 +48,7 @@ func upstream() *mcp.Server {
 				return nil, err
 			}
 		}
+		//lint:ignore SA1019 deprecated, and in use
 		_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Data: "mind the step"})
 		return &mcp.CallToolResult{}, nil
 	})
