@@ -30,12 +30,26 @@ const probeTimeout = 5 * time.Second
 // is offered.
 var legacyRevisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// connect opens a session with the server.
+// connect opens a session with the server. One that has turned out to be an
+// older one is not probed again, unless that fails (specification 2026-07-28,
+// versioning).
 func (s *Server) connect(ctx context.Context) (*session, error) {
-	if s.spec.Stdio != nil {
-		return s.connectStdio(ctx)
+	protocol := s.spec.Protocol
+	if last := s.Peer().Revision; protocol == "" && last != "" && last < string(Protocol20260728) {
+		sess, err := s.connectAs(ctx, ProtocolLegacy)
+		if err == nil || ctx.Err() != nil {
+			return sess, err
+		}
+		s.log.Debug("the server does not answer as it did before", "err", err)
 	}
-	return s.connectHTTP(ctx)
+	return s.connectAs(ctx, protocol)
+}
+
+func (s *Server) connectAs(ctx context.Context, protocol Protocol) (*session, error) {
+	if s.spec.Stdio != nil {
+		return s.connectStdio(ctx, protocol)
+	}
+	return s.connectHTTP(ctx, protocol)
 }
 
 // newSession returns a session on which nothing has been agreed yet, and the
@@ -47,8 +61,8 @@ func (s *Server) newSession(transport string) (*session, wire.Handler) {
 
 // connectStdio starts a server, and starts it again without the probe if that
 // was its end.
-func (s *Server) connectStdio(ctx context.Context) (*session, error) {
-	sess, died, err := s.spawn(ctx, s.spec.Protocol)
+func (s *Server) connectStdio(ctx context.Context, protocol Protocol) (*session, error) {
+	sess, died, err := s.spawn(ctx, protocol)
 	if err != nil && died && ctx.Err() == nil {
 		s.log.Debug("the server ended at the probe; starting it again without one")
 		sess, _, err = s.spawn(ctx, ProtocolLegacy)
@@ -93,14 +107,14 @@ func (s *Server) spawn(ctx context.Context, protocol Protocol) (_ *session, died
 // connectHTTP opens a session over streamable HTTP, or over HTTP with SSE if
 // the server turns out to be one of those (specification 2026-07-28,
 // streamable HTTP, backward compatibility).
-func (s *Server) connectHTTP(ctx context.Context) (*session, error) {
+func (s *Server) connectHTTP(ctx context.Context, protocol Protocol) (*session, error) {
 	sess, handler := s.newSession(TransportHTTP)
 	cfg, err := s.httpConfig(handler)
 	if err != nil {
 		return nil, s.failure(ctx, opConnect, err, nil)
 	}
 	sess.conn = wire.DialHTTP(cfg)
-	_, err = sess.negotiate(ctx, s.spec.Protocol)
+	_, err = sess.negotiate(ctx, protocol)
 	if err == nil {
 		return sess, nil
 	}

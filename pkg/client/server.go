@@ -287,18 +287,19 @@ func (s *Server) attempts(ctx context.Context, op string, repeatable bool, f fun
 	pauses := backoff.NewExponentialBackOff()
 	for n := 1; ; n++ {
 		sess, err := s.session(ctx)
-		if err != nil {
-			if n > 1 {
-				s.log.Debug("connecting again failed", "op", op)
-			}
-			return err
-		}
-		err = f(sess)
+		fresh := err != nil
+		var proc *wire.Stdio
 		if err == nil {
-			return nil
+			proc = sess.stdio
+			if err = f(sess); err == nil {
+				return nil
+			}
 		}
-		failed := s.failure(ctx, op, err, sess.stdio)
-		if !repeatable || n == maxAttempts || !failed.passing() || ctx.Err() != nil {
+		failed := s.failure(ctx, op, err, proc)
+		// A server that cannot be reached to begin with is given no time to
+		// appear, but one that was there may be on its way back.
+		passing := failed.passing() && !fresh || n > 1 && (failed.passing() || failed.Class == ClassRefused)
+		if !repeatable || n == maxAttempts || !passing || ctx.Err() != nil {
 			return failed
 		}
 		pause := max(pauses.NextBackOff(), failed.RetryAfter)

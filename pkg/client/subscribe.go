@@ -30,9 +30,6 @@ const (
 // everything that the client subscribes to; older ones resources/subscribe.
 // A server that does not agree makes it fail with [ErrNotSupported].
 func (s *Server) Subscribe(ctx context.Context, uri string) error {
-	if s.unknown {
-		return s.failure(ctx, opSubscribe, ErrUnknownServer, nil)
-	}
 	ctx, op, err := s.begin(ctx, opSubscribe, 0)
 	if err != nil {
 		return err
