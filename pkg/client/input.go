@@ -253,7 +253,7 @@ func (s *Server) answer(ctx context.Context, r *InputRequest) (json.RawMessage, 
 	}
 	answer, err := s.handlers.Input(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, &inputError{err}
 	}
 	if answer == nil {
 		answer = &InputAnswer{Action: Cancel}
@@ -290,6 +290,13 @@ func (e *InputAnswerError) Error() string { return "the answer does not fit: " +
 func (e *InputAnswerError) Unwrap() error { return e.Err }
 
 func (e *InputAnswerError) kind() (Class, error) { return ClassInput, ErrInvalidArguments }
+
+// inputError is how an [InputHandler] failed. It is an [ErrInputRequired].
+type inputError struct{ err error }
+
+func (e *inputError) Error() string        { return e.err.Error() }
+func (e *inputError) Unwrap() error        { return e.err }
+func (e *inputError) kind() (Class, error) { return ClassInput, ErrInputRequired }
 
 // formContent completes the answer to a form with defaults and checks it.
 func (s *Server) formContent(r *InputRequest, content any) (json.RawMessage, error) {
@@ -376,7 +383,7 @@ func (s *Server) visit(ctx context.Context, op *operation, required *InputRequir
 	for _, r := range required.Requests {
 		answer, err := s.handlers.Input(ctx, r)
 		if err != nil {
-			return err
+			return &inputError{err}
 		}
 		if answer == nil || answer.Action != Accept {
 			return required

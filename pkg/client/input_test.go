@@ -118,7 +118,7 @@ func TestInputAnswers(t *testing.T) {
 			if err == nil || len(sent) != 1 || !strings.Contains(err.Error(), test.sent) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v, sent %v", err, sent)
 			}
-			if test.err != nil && !errors.Is(err, boom) {
+			if test.err != nil && (!errors.Is(err, boom) || !errors.Is(err, client.ErrInputRequired)) {
 				t.Errorf("the handler's error is lost: %v", err)
 			}
 		})

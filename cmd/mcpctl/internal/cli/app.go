@@ -188,24 +188,27 @@ func (app *App) warn(message, hint string) {
 	}
 }
 
-// discover asks all servers for their tools at once and disconnects. Failures
-// of servers are in the results; the error is another one.
-func (app *App) discover(ctx context.Context, specs []client.Spec) (client.Discovery, error) {
+// open returns a client that keeps to the house: its identity, its log, its
+// environment, its secrets.
+func (app *App) open(ctx context.Context, specs []client.Spec, opts client.Options) (*client.Client, error) {
 	for i := range specs {
 		app.secrets.Add(specs[i].SecretValues()...)
 	}
-	transport, err := app.transport()
-	if err != nil {
-		return client.Discovery{}, err
+	var err error
+	if opts.Transport, err = app.transport(); err != nil {
+		return nil, err
 	}
+	opts.Logger = app.Log
+	opts.ClientInfo = client.Implementation{Name: "mcpctl", Version: Version()}
+	opts.LookupEnv = app.LookupEnv
+	return client.Open(ctx, specs, opts)
+}
+
+// discover asks all servers for their tools at once and disconnects. Failures
+// of servers are in the results; the error is another one.
+func (app *App) discover(ctx context.Context, specs []client.Spec) (client.Discovery, error) {
 	waiting := newWaiting(specs)
-	c, err := client.Open(ctx, specs, client.Options{
-		Logger:     app.Log,
-		ClientInfo: client.Implementation{Name: "mcpctl", Version: Version()},
-		Transport:  transport,
-		LookupEnv:  app.LookupEnv,
-		OnResult:   waiting.remove,
-	})
+	c, err := app.open(ctx, specs, client.Options{OnResult: waiting.remove})
 	if err != nil {
 		return client.Discovery{}, err
 	}

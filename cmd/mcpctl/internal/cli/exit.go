@@ -13,6 +13,7 @@ import (
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/mcpctl/mcpctl/pkg/typegen"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The exit codes; docs/exit-codes.md explains them.
@@ -89,8 +90,14 @@ func kind(err error) (name string, code int) {
 		return "signal", 128 + int(s.signal)
 	case errors.Is(err, client.ErrAuthRequired):
 		return "auth", exitAuth
+	case is[usageError](err): // also of an answer, inside a server's failure
+		return "usage", exitUsage
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout", exitTimeout
+	case errors.Is(err, client.ErrInputRequired), errors.Is(err, client.ErrUnknownTool):
+		return "usage", exitUsage
+	case errors.Is(err, client.ErrSchemaBudget):
+		return "schema", exitSchema
 	case is[*client.ServerError](err):
 		return "server", exitServer
 	case is[*typegen.Error](err), is[schemaError](err):
@@ -158,8 +165,13 @@ func serverHint(e *client.ServerError) string {
 		return "send a token with a header: -H 'Authorization: Bearer …', or headers in the configuration"
 	case client.ClassRevision:
 		return "protocolVersion in the configuration, or --protocol-version, insists on a revision; without it mcpctl takes what the server offers"
+	case client.ClassInput:
+		return "--answer name=value answers what a server asks in the middle of a call"
 	case client.ClassBlocked:
 		return "allowedHosts in the configuration, or --allow-host, names the hosts that may be reached"
+	}
+	if e.Code == mcp.CodeMissingRequiredClientCapabilities {
+		return "the server may want to ask a question; --answer name=value says that it can, and answers it"
 	}
 	if e.HTTPStatus == 404 {
 		return "is the path of the URL right? Many servers have their endpoint at /mcp"

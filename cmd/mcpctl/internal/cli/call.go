@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
+	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/spf13/cobra"
+)
+
+type callOptions struct {
+	target
+	output string
+	args   string
+	dryRun bool
+	// answers is what the server gets when it asks, like args and words.
+	answers     string
+	answerWords []string
+	tool        string   // as on the command line, perhaps with its server
+	words       []string // the arguments
+}
+
+const callLong = `Calls a tool and prints its result.
+
+The tool is named as it is on its server, behind the name of the server and a
+dot. The server can be left out where only one is configured, or where -s or a
+command behind -- says which.
+
+Arguments are typed by the tool's schema:
+
+  name=value      a value; a string stays one, whatever it looks like
+  name:=JSON      JSON as it is
+  name=@FILE      what a file holds; @- is standard input, @@ begins a text with @
+  name.inner=x    within an object
+
+A name that is repeated makes a list. --args gives a JSON object to begin with.
+What does not fit is refused before anything is sent.
+
+A server that asks a question in the middle of a call gets what --answer says,
+in the same notation; without it the call fails and shows the question.
+
+The exit code is 1 if the tool says that it failed.`
+
+const callExample = `  # A tool of a configured server
+  mcpctl call weather.get_forecast city=Berlin days=2
+
+  # The structured result alone, for a script
+  mcpctl call weather.get_forecast city=Berlin -o structured | jq '.days[].high'
+
+  # Arguments from a file, and one of them replaced
+  mcpctl call weather.get_forecast --args @query.json units=imperial
+
+  # The answer to a question of the server
+  mcpctl call desk.reserve room=4 --answer confirm=true
+
+  # A server that is started for this; what would be sent
+  mcpctl call get_forecast city=Berlin --dry-run -- mcpctl serve --demo`
+
+func newCallCmd(app *App) *cobra.Command {
+	var o callOptions
+	cmd := &cobra.Command{
+		Use:     "call [server.]tool [name=value...] [flags] [-- command args...]",
+		Short:   "Call a tool",
+		Long:    callLong,
+		Example: callExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.words = o.split(cmd, args)
+			if len(o.words) == 0 {
+				return usagef("there is no tool to call")
+			}
+			o.tool, o.words = o.words[0], o.words[1:]
+			return runCall(cmd.Context(), app, o)
+		},
+	}
+	o.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "text", "output `format`: text, json, structured (the structured content as it came) or raw (the whole result as it came)")
+	f.StringVar(&o.args, "args", "", "arguments to begin with: a JSON `object`, @FILE, or - for stdin")
+	f.StringArrayVar(&o.answerWords, "answer", nil, "`name=value` for a question that the server asks in the middle of the call, typed by its form (repeatable)")
+	f.StringVar(&o.answers, "answers", "", "answers to begin with: a JSON `object`, @FILE, or - for stdin")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the arguments that would be sent, and call nothing")
+	return cmd
+}
+
+func runCall(ctx context.Context, app *App, o callOptions) error {
+	if err := checkOutput(o.output, "text", "json", "structured", "raw"); err != nil {
+		return err
+	}
+	spec, name, err := o.resolve(ctx, app)
+	if err != nil {
+		return err
+	}
+	opts := client.Options{}
+	if o.answers != "" || len(o.answerWords) > 0 {
+		opts.Input = o.answer(app)
+	}
+	c, err := app.open(ctx, []client.Spec{spec}, opts)
+	if err != nil {
+		return err
+	}
+	err = o.call(ctx, app, c, spec.Name, name)
+	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+}
+
+// answer answers each question with what the command line has for it.
+func (o *callOptions) answer(app *App) client.InputHandler {
+	return func(ctx context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
+		content, err := readArguments(ctx, app, r.Schema, o.answers, o.answerWords)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("the server asks %q: %w", r.Message, err), "it is answered with --answer name=value"}
+		}
+		return &client.InputAnswer{Action: client.Accept, Content: content}, nil
+	}
+}
+
+// resolve says which server is meant, and which of its tools.
+func (o *callOptions) resolve(ctx context.Context, app *App) (client.Spec, string, error) {
+	if o.adhoc() {
+		if len(o.servers) > 1 {
+			return client.Spec{}, "", usagef("a call goes to one server, and -s names %d", len(o.servers))
+		}
+		specs, err := o.specs(ctx, app)
+		if err != nil {
+			return client.Spec{}, "", err
+		}
+		return specs[0], o.tool, nil
+	}
+	if err := o.check(); err != nil {
+		return client.Spec{}, "", err
+	}
+	cfg, err := app.loadConfig(ctx, "")
+	if err != nil {
+		return client.Spec{}, "", err
+	}
+	server, tool := "", o.tool
+	for _, name := range cfg.Names() {
+		// Names of tools may have dots too; the longest server wins.
+		if rest, ok := strings.CutPrefix(o.tool, name+"."); ok && len(name) > len(server) {
+			server, tool = name, rest
+		}
+	}
+	if server == "" {
+		enabled := cfg.Enabled()
+		switch len(enabled) {
+		case 0:
+			return client.Spec{}, "", noServers(cfg)
+		case 1:
+			server = enabled[0]
+		default:
+			hint := "the servers are " + strings.Join(enabled, ", ")
+			first, _, _ := strings.Cut(o.tool, ".")
+			if near := config.Nearest(first, enabled); near != "" {
+				hint = fmt.Sprintf("did you mean the server %s?", near)
+			}
+			return client.Spec{}, "", usageError{fmt.Errorf("%s does not begin with the name of a server", clip(o.tool)), hint}
+		}
+	}
+	specs, err := cfg.Specs(server)
+	if err != nil {
+		return client.Spec{}, "", err
+	}
+	return o.override(specs)[0], tool, nil
+}
+
+func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, server, name string) error {
+	var progress atomic.Pointer[string]
+	stop := app.Err.Progress(func() string {
+		if p := progress.Load(); p != nil {
+			return *p
+		}
+		return "waiting for " + ui.Clean(server)
+	})
+	defer func() { stop() }()
+	found := c.Server(server).Discover(ctx)
+	if found.Err != nil {
+		return found.Err
+	}
+	tool, err := findTool(c, found.Server, name)
+	if err != nil {
+		return err
+	}
+	arguments, err := readArguments(ctx, app, tool.InputSchema, o.args, o.words)
+	if err != nil {
+		return refused(tool, err)
+	}
+	if o.dryRun {
+		return o.print(ctx, func() error { return view.WriteJSON(app.Out, arguments) })
+	}
+	result, err := tool.Call(ctx, client.Call{
+		Arguments: arguments, ToolErrors: client.ReturnToolErrors,
+		OnProgress: func(p client.Progress) {
+			text := progressText(tool.Name, p)
+			progress.Store(&text)
+		},
+	})
+	if errors.Is(err, client.ErrInvalidArguments) {
+		if invalid, ok := errors.AsType[*client.ArgumentError](err); ok {
+			return refused(tool, invalid.Err)
+		}
+	}
+	// A result that is not what it should be is shown, and then complained
+	// about.
+	if result == nil {
+		return err
+	}
+	stop()
+	stop = func() {}
+	if printErr := o.print(ctx, func() error { return o.write(app, server, tool.Name, result) }); printErr != nil {
+		return printErr
+	}
+	if err == nil && result.IsError {
+		return quietError{negativeError{"the tool failed"}}
+	}
+	return err
+}
+
+// print writes to standard output. A reader that does not read must not keep
+// the program from ending.
+func (o *callOptions) print(ctx context.Context, f func() error) error {
+	_, err := await(ctx, func() (struct{}, error) { return struct{}{}, f() })
+	return err
+}
+
+// findTool returns a tool of a server, or a suggestion.
+func findTool(c *client.Client, s catalog.Server, name string) (client.Tool, error) {
+	s = catalog.New(s).Servers[0]
+	tools := c.Tools(catalog.Catalog{Servers: []catalog.Server{s}})
+	var names []string
+	for _, t := range tools {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	for _, t := range s.Tools {
+		if t.Name == name {
+			return client.Tool{}, &client.UnknownToolError{Server: s.Name, Tool: name, Problem: t.Problem}
+		}
+	}
+	hint := fmt.Sprintf("mcpctl list %s shows its tools", s.Name)
+	if near := config.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	return client.Tool{}, usageError{fmt.Errorf("%s: no such tool: %s", s.Name, clip(name)), hint}
+}
+
+// refused says how a tool is called whose arguments do not fit.
+func refused(tool client.Tool, err error) error {
+	signature, _, _ := strings.Cut(view.Signature(tool.Tool), " → ")
+	hint := "it is called so: " + signature
+	if u, ok := errors.AsType[usageError](err); ok && u.hint != "" {
+		hint = u.hint + " " + signature
+	}
+	return usageError{fmt.Errorf("%s: %w", tool.QualifiedName(), err), hint}
+}
+
+func progressText(tool string, p client.Progress) string {
+	text := fmt.Sprintf("%s: %v", tool, p.Progress)
+	if p.Total > 0 {
+		text = fmt.Sprintf("%s: %.0f %%", tool, 100*p.Progress/p.Total)
+	}
+	if p.Message != "" {
+		text += " " + p.Message
+	}
+	return ui.Clean(text)
+}
+
+// write prints a result.
+func (o *callOptions) write(app *App, server, tool string, result *client.Result) error {
+	structured, has := result.StructuredContent.(json.RawMessage)
+	switch o.output {
+	case "raw":
+		_, err := fmt.Fprintf(app.Out, "%s\n", result.Raw)
+		return err
+	case "json":
+		return view.WriteJSON(app.Out, view.NewCall(server, tool, result.IsError, result.Raw))
+	case "structured":
+		if !has {
+			return hinted{negativeError{fmt.Sprintf("%s.%s: the result has no structured content", server, tool)}, "-o text or -o json shows what it has"}
+		}
+		_, err := fmt.Fprintf(app.Out, "%s\n", structured)
+		return err
+	}
+	return writeContent(app.Out, result)
+}
