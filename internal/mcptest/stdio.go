@@ -54,6 +54,7 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	endless-pages      always has another page
 //	repeated-cursor    always has the same next page
 //	no-tools           modern without the tools capability
+//	asks               modern, asks for a number "n" in the middle of a call
 //	dies-on-call       modern, exits with status 4 when a tool is called
 //	echo-secret NAME   puts its variable NAME wherever it can
 //	echo-secret-exit NAME  puts it on stderr and exits
@@ -117,6 +118,19 @@ func Run(behaviour string, args ...string) int {
 		depth, _ := strconv.Atoi(arg)
 		script.List = func(*string) string {
 			return `{"tools":[],"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
+		}
+	case "asks":
+		script.Call = func(params json.RawMessage) string {
+			var p struct {
+				Responses json.RawMessage `json:"inputResponses"`
+			}
+			_ = json.Unmarshal(params, &p)
+			if p.Responses == nil {
+				return `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"How many?",` +
+					`"requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}}}`
+			}
+			quoted, _ := json.Marshal(string(p.Responses))
+			return `{"content":[{"type":"text","text":` + string(quoted) + `}]}`
 		}
 	case "endless-pages":
 		n := 0
