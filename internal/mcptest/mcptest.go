@@ -31,6 +31,8 @@ type Script struct {
 	// Call is the result of tools/call for the parameters. A text that starts
 	// with "error:" is the message of a JSON-RPC error instead.
 	Call func(params json.RawMessage) string
+	// Results are the results of further methods.
+	Results map[string]string
 	// Mute are methods that are never answered.
 	Mute []string
 	// Stream answers HTTP requests with an event stream.
@@ -103,7 +105,7 @@ func (s *Script) Answer(raw []byte) []byte {
 	if slices.Contains(s.Mute, m.Method) {
 		return nil
 	}
-	result := ""
+	result := s.Results[m.Method]
 	switch m.Method {
 	case "server/discover":
 		result = s.Discover

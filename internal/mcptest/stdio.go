@@ -54,6 +54,7 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	endless-pages      always has another page
 //	repeated-cursor    always has the same next page
 //	no-tools           modern without the tools capability
+//	library            modern, with a resource, one that is no text, and a prompt
 //	asks               modern, asks for a number "n" in the middle of a call
 //	dies-on-call       modern, exits with status 4 when a tool is called
 //	echo-secret NAME   puts its variable NAME wherever it can
@@ -118,6 +119,13 @@ func Run(behaviour string, args ...string) int {
 		depth, _ := strconv.Atoi(arg)
 		script.List = func(*string) string {
 			return `{"tools":[],"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
+		}
+	case "library":
+		script.Discover = strings.Replace(script.Discover, `"tools":{}`, `"tools":{},"resources":{},"prompts":{}`, 1)
+		script.Results = map[string]string{
+			"resources/read": `{"contents":[{"uri":"memo://a","text":"one line"},{"uri":"memo://b","mimeType":"a/b","blob":"AAEC"}]}`,
+			"prompts/list":   `{"prompts":[{"name":"greet","arguments":[{"name":"name","required":true},{"name":"tone"}]}]}`,
+			"prompts/get":    `{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"hello"}},{"role":"assistant","content":{"type":"odd"}}]}`,
 		}
 	case "asks":
 		script.Call = func(params json.RawMessage) string {

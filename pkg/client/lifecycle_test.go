@@ -64,11 +64,11 @@ func TestRestart(t *testing.T) {
 		if err := srv.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		tries, up = 0, time.Now().Add(time.Second)
+		tries, up = 0, time.Now().Add(600*time.Millisecond) // less than the two shortest pauses
 		if _, err := srv.ListRawTools(t.Context()); err != nil || time.Since(start) == 0 {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
-		tries, up = 0, time.Now().Add(time.Second)
+		tries, up = 0, time.Now().Add(600*time.Millisecond) // less than the two shortest pauses
 		start = time.Now()
 		_, err = srv.Call(t.Context(), client.Call{Tool: "t"})
 		if e := serverError(t, err); e.Class != client.ClassNetwork || time.Since(start) != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
@@ -18,14 +17,12 @@ import (
 
 type callOptions struct {
 	target
+	answering
 	output string
 	args   string
 	dryRun bool
-	// answers is what the server gets when it asks, like args and words.
-	answers     string
-	answerWords []string
-	tool        string   // as on the command line, perhaps with its server
-	words       []string // the arguments
+	tool   string   // as on the command line, perhaps with its server
+	words  []string // the arguments
 }
 
 const callLong = `Calls a tool and prints its result.
@@ -80,12 +77,11 @@ func newCallCmd(app *App) *cobra.Command {
 			return runCall(cmd.Context(), app, o)
 		},
 	}
-	o.addFlags(cmd)
+	o.target.addFlags(cmd)
+	o.answering.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "text", "output `format`: text, json, structured (the structured content as it came) or raw (the whole result as it came)")
 	f.StringVar(&o.args, "args", "", "arguments to begin with: a JSON `object`, @FILE, or - for stdin")
-	f.StringArrayVar(&o.answerWords, "answer", nil, "`name=value` for a question that the server asks in the middle of the call, typed by its form (repeatable)")
-	f.StringVar(&o.answers, "answers", "", "answers to begin with: a JSON `object`, @FILE, or - for stdin")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the arguments that would be sent, and call nothing")
 	return cmd
 }
@@ -94,80 +90,16 @@ func runCall(ctx context.Context, app *App, o callOptions) error {
 	if err := checkOutput(o.output, "text", "json", "structured", "raw"); err != nil {
 		return err
 	}
-	spec, name, err := o.resolve(ctx, app)
+	spec, name, err := o.one(ctx, app, o.tool)
 	if err != nil {
 		return err
 	}
-	opts := client.Options{}
-	if o.answers != "" || len(o.answerWords) > 0 {
-		opts.Input = o.answer(app)
-	}
-	c, err := app.open(ctx, []client.Spec{spec}, opts)
+	c, err := app.open(ctx, []client.Spec{spec}, o.clientOptions(app))
 	if err != nil {
 		return err
 	}
 	err = o.call(ctx, app, c, spec.Name, name)
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
-}
-
-// answer answers each question with what the command line has for it.
-func (o *callOptions) answer(app *App) client.InputHandler {
-	return func(ctx context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
-		content, err := readArguments(ctx, app, r.Schema, o.answers, o.answerWords)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("the server asks %q: %w", r.Message, err), "it is answered with --answer name=value"}
-		}
-		return &client.InputAnswer{Action: client.Accept, Content: content}, nil
-	}
-}
-
-// resolve says which server is meant, and which of its tools.
-func (o *callOptions) resolve(ctx context.Context, app *App) (client.Spec, string, error) {
-	if o.adhoc() {
-		if len(o.servers) > 1 {
-			return client.Spec{}, "", usagef("a call goes to one server, and -s names %d", len(o.servers))
-		}
-		specs, err := o.specs(ctx, app)
-		if err != nil {
-			return client.Spec{}, "", err
-		}
-		return specs[0], o.tool, nil
-	}
-	if err := o.check(); err != nil {
-		return client.Spec{}, "", err
-	}
-	cfg, err := app.loadConfig(ctx, "")
-	if err != nil {
-		return client.Spec{}, "", err
-	}
-	server, tool := "", o.tool
-	for _, name := range cfg.Names() {
-		// Names of tools may have dots too; the longest server wins.
-		if rest, ok := strings.CutPrefix(o.tool, name+"."); ok && len(name) > len(server) {
-			server, tool = name, rest
-		}
-	}
-	if server == "" {
-		enabled := cfg.Enabled()
-		switch len(enabled) {
-		case 0:
-			return client.Spec{}, "", noServers(cfg)
-		case 1:
-			server = enabled[0]
-		default:
-			hint := "the servers are " + strings.Join(enabled, ", ")
-			first, _, _ := strings.Cut(o.tool, ".")
-			if near := config.Nearest(first, enabled); near != "" {
-				hint = fmt.Sprintf("did you mean the server %s?", near)
-			}
-			return client.Spec{}, "", usageError{fmt.Errorf("%s does not begin with the name of a server", clip(o.tool)), hint}
-		}
-	}
-	specs, err := cfg.Specs(server)
-	if err != nil {
-		return client.Spec{}, "", err
-	}
-	return o.override(specs)[0], tool, nil
 }
 
 func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, server, name string) error {
@@ -192,7 +124,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 		return refused(tool, err)
 	}
 	if o.dryRun {
-		return o.print(ctx, func() error { return view.WriteJSON(app.Out, arguments) })
+		return printed(ctx, func() error { return view.WriteJSON(app.Out, arguments) })
 	}
 	result, err := tool.Call(ctx, client.Call{
 		Arguments: arguments, ToolErrors: client.ReturnToolErrors,
@@ -213,19 +145,12 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	}
 	stop()
 	stop = func() {}
-	if printErr := o.print(ctx, func() error { return o.write(app, server, tool.Name, result) }); printErr != nil {
+	if printErr := printed(ctx, func() error { return o.write(app, server, tool.Name, result) }); printErr != nil {
 		return printErr
 	}
 	if err == nil && result.IsError {
 		return quietError{negativeError{"the tool failed"}}
 	}
-	return err
-}
-
-// print writes to standard output. A reader that does not read must not keep
-// the program from ending.
-func (o *callOptions) print(ctx context.Context, f func() error) error {
-	_, err := await(ctx, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
@@ -245,11 +170,7 @@ func findTool(c *client.Client, s catalog.Server, name string) (client.Tool, err
 			return client.Tool{}, &client.UnknownToolError{Server: s.Name, Tool: name, Problem: t.Problem}
 		}
 	}
-	hint := fmt.Sprintf("mcpctl list %s shows its tools", s.Name)
-	if near := config.Nearest(name, names); near != "" {
-		hint = fmt.Sprintf("did you mean %s?", near)
-	}
-	return client.Tool{}, usageError{fmt.Errorf("%s: no such tool: %s", s.Name, clip(name)), hint}
+	return client.Tool{}, suggest(fmt.Errorf("%s: no such tool: %s", s.Name, clip(name)), name, names)
 }
 
 // refused says how a tool is called whose arguments do not fit.

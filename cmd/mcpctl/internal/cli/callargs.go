@@ -381,3 +381,24 @@ func clip(s string) string {
 
 // unescapePointer undoes the escapes of RFC 6901, section 3.
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
+// texts returns an object whose members are all texts.
+func texts(object json.RawMessage) (map[string]string, error) {
+	values := make(map[string]string)
+	if err := json.Unmarshal(object, &values); err != nil {
+		return nil, usagef("the arguments of a prompt are texts")
+	}
+	return values, nil
+}
+
+// suggest makes a mistake in a name one of usage, with the name that was most
+// likely meant.
+func suggest(err error, name string, names []string) error {
+	hint := ""
+	if near := config.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	} else if len(names) > 0 {
+		hint = "there are " + clip(strings.Join(names, ", "))
+	}
+	return usageError{err, hint}
+}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
@@ -123,6 +125,61 @@ func (t *target) specs(ctx context.Context, app *App) ([]client.Spec, error) {
 	}
 	unique(specs)
 	return t.override(specs), nil
+}
+
+// one says which server is meant, for commands that speak with one: the given
+// one, the one that ref begins with, or the only one that is configured. It
+// returns ref without the name of the server.
+func (t *target) one(ctx context.Context, app *App, ref string) (client.Spec, string, error) {
+	if t.adhoc() {
+		if len(t.servers) > 1 {
+			return client.Spec{}, "", usagef("this is for one server, and -s names %d", len(t.servers))
+		}
+		specs, err := t.specs(ctx, app)
+		if err != nil {
+			return client.Spec{}, "", err
+		}
+		return specs[0], ref, nil
+	}
+	if err := t.check(); err != nil {
+		return client.Spec{}, "", err
+	}
+	cfg, err := app.loadConfig(ctx, "")
+	if err != nil {
+		return client.Spec{}, "", err
+	}
+	server, rest := "", ref
+	for _, name := range cfg.Names() {
+		// Other names may have dots too; the longest server wins.
+		if after, ok := strings.CutPrefix(ref, name+"."); ok && len(name) > len(server) {
+			server, rest = name, after
+		}
+	}
+	if server == "" {
+		enabled := cfg.Enabled()
+		switch len(enabled) {
+		case 0:
+			return client.Spec{}, "", noServers(cfg)
+		case 1:
+			server = enabled[0]
+		default:
+			hint := "the servers are " + strings.Join(enabled, ", ")
+			first, _, _ := strings.Cut(ref, ".")
+			if near := config.Nearest(first, enabled); near != "" {
+				hint = fmt.Sprintf("did you mean the server %s?", near)
+			}
+			problem := fmt.Errorf("%s does not begin with the name of a server", clip(ref))
+			if ref == "" {
+				problem = errors.New("several servers are configured; -s says which is meant")
+			}
+			return client.Spec{}, "", usageError{problem, hint}
+		}
+	}
+	specs, err := cfg.Specs(server)
+	if err != nil {
+		return client.Spec{}, "", err
+	}
+	return t.override(specs)[0], rest, nil
 }
 
 func (t *target) spec(app *App, a config.Adhoc) (client.Spec, error) {

@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
+	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+)
+
+type readOptions struct {
+	target
+	answering
+	output string
+	uri    string
+}
+
+const readLong = `Reads a resource of a server and prints what it holds.
+
+Text is printed as it is. What is no text is printed as it is too, unless
+standard output is a terminal.`
+
+const readExample = `  # A resource of the only configured server
+  mcpctl read memo://note
+
+  # Of one of several, into a file
+  mcpctl read -s files file:///srv/logo.png > logo.png
+
+  # As the server sent it
+  mcpctl read memo://note -o raw`
+
+func newReadCmd(app *App) *cobra.Command {
+	var o readOptions
+	cmd := &cobra.Command{
+		Use:     "read URI [flags] [-- command args...]",
+		Short:   "Read a resource",
+		Long:    readLong,
+		Example: readExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args = o.split(cmd, args)
+			if len(args) != 1 {
+				return usagef("there must be one URI to read, not %d", len(args))
+			}
+			o.uri = args[0]
+			return runRead(cmd.Context(), app, o)
+		},
+	}
+	o.target.addFlags(cmd)
+	o.answering.addFlags(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output `format`: text, json or raw (the whole result as it came)")
+	return cmd
+}
+
+func runRead(ctx context.Context, app *App, o readOptions) error {
+	if err := checkOutput(o.output, "text", "json", "raw"); err != nil {
+		return err
+	}
+	// A URI is no name: what it begins with says nothing about servers.
+	spec, _, err := o.one(ctx, app, "")
+	if err != nil {
+		return err
+	}
+	c, err := app.open(ctx, []client.Spec{spec}, o.clientOptions(app))
+	if err != nil {
+		return err
+	}
+	result, err := c.Server(spec.Name).ReadResource(ctx, o.uri)
+	if err == nil {
+		err = printed(ctx, func() error { return o.write(app, spec.Name, result) })
+	}
+	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+}
+
+func (o *readOptions) write(app *App, server string, result *client.ReadResult) error {
+	switch o.output {
+	case "raw":
+		_, err := fmt.Fprintf(app.Out, "%s\n", result.Raw)
+		return err
+	case "json":
+		return view.WriteJSON(app.Out, view.NewRead(server, o.uri, result.Raw))
+	}
+	for _, c := range result.Contents {
+		if c.Blob != nil && !app.Out.Terminal {
+			if _, err := app.Out.Write(c.Blob); err != nil {
+				return err
+			}
+			continue
+		}
+		text := contentText(&mcp.EmbeddedResource{Resource: c})
+		if app.Out.Terminal {
+			text = cleanLines(text)
+		} else if c.Blob == nil {
+			text = c.Text // not a byte more
+		}
+		if _, err := fmt.Fprint(app.Out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type promptOptions struct {
+	target
+	answering
+	output string
+	prompt string   // as on the command line, perhaps with its server
+	words  []string // the arguments
+}
+
+const promptLong = `Fills in a prompt of a server and prints its messages.
+
+The prompt is named like a tool of mcpctl call: behind the name of its server
+and a dot, where several are configured. Arguments are texts.`
+
+const promptExample = `  # A prompt of a configured server
+  mcpctl prompt desk.greet name=Ada
+
+  # The messages, for a program
+  mcpctl prompt desk.greet name=Ada -o json | jq -r '.messages[].content.text'`
+
+func newPromptCmd(app *App) *cobra.Command {
+	var o promptOptions
+	cmd := &cobra.Command{
+		Use:     "prompt [server.]prompt [name=value...] [flags] [-- command args...]",
+		Short:   "Fill in a prompt",
+		Long:    promptLong,
+		Example: promptExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.words = o.split(cmd, args)
+			if len(o.words) == 0 {
+				return usagef("there is no prompt to fill in")
+			}
+			o.prompt, o.words = o.words[0], o.words[1:]
+			return runPrompt(cmd.Context(), app, o)
+		},
+	}
+	o.target.addFlags(cmd)
+	o.answering.addFlags(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output `format`: text, json or raw (the whole result as it came)")
+	return cmd
+}
+
+func runPrompt(ctx context.Context, app *App, o promptOptions) error {
+	if err := checkOutput(o.output, "text", "json", "raw"); err != nil {
+		return err
+	}
+	spec, name, err := o.one(ctx, app, o.prompt)
+	if err != nil {
+		return err
+	}
+	c, err := app.open(ctx, []client.Spec{spec}, o.clientOptions(app))
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.get(ctx, app, c.Server(spec.Name), name), c.Close(context.WithoutCancel(ctx)))
+}
+
+func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server, name string) error {
+	prompts, err := server.Prompts(ctx)
+	if err != nil {
+		return err
+	}
+	arguments, err := o.arguments(ctx, app, prompts, server.Name(), name)
+	if err != nil {
+		return err
+	}
+	result, err := server.GetPrompt(ctx, name, arguments)
+	if err != nil {
+		return err
+	}
+	return printed(ctx, func() error { return o.write(app, server.Name(), name, result) })
+}
+
+// arguments checks the words by what the prompt takes.
+func (o *promptOptions) arguments(ctx context.Context, app *App, prompts []client.Prompt, server, name string) (map[string]string, error) {
+	var names []string
+	for _, p := range prompts {
+		if p.Name != name {
+			names = append(names, p.Name)
+			continue
+		}
+		// The words are those of a tool whose arguments are all texts.
+		properties, required := newObject(), []string{}
+		for _, a := range p.Arguments {
+			properties.set(a.Name, map[string]string{"type": "string"})
+			if a.Required {
+				required = append(required, a.Name)
+			}
+		}
+		schema, err := properties.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		object, err := readArguments(ctx, app, append(append([]byte(`{"properties":`), schema...), '}'), "", o.words)
+		if err != nil {
+			return nil, err
+		}
+		values, err := texts(object)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range required {
+			if _, ok := values[a]; !ok {
+				return nil, usagef("%s.%s: missing %q", server, name, a)
+			}
+		}
+		return values, nil
+	}
+	return nil, suggest(fmt.Errorf("%s: no such prompt: %s", server, clip(name)), name, names)
+}
+
+func (o *promptOptions) write(app *App, server, name string, result *client.PromptResult) error {
+	switch o.output {
+	case "raw":
+		_, err := fmt.Fprintf(app.Out, "%s\n", result.Raw)
+		return err
+	case "json":
+		return view.WriteJSON(app.Out, view.NewPrompt(server, name, result.Raw))
+	}
+	var b strings.Builder
+	for i, m := range result.Messages {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		text := contentText(m.Content)
+		if app.Out.Terminal {
+			text = cleanLines(text)
+		}
+		fmt.Fprintf(&b, "%s\n%s", app.Out.Bold(ui.Clean(string(m.Role))+":"), text)
+	}
+	_, err := fmt.Fprint(app.Out, b.String())
+	return err
+}
