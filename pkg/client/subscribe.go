@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,12 +36,18 @@ func (s *Server) Subscribe(ctx context.Context, uri string) error {
 		return err
 	}
 	defer op.end()
-	gen := s.subs.want(func(f *filter) { f.uris[uri] = 1 })
+	had := false
+	gen := s.subs.want(func(f *filter) {
+		had = f.uris[uri] > 0
+		f.uris[uri] = 1
+	})
 	honoured, err := s.subs.wait(ctx, gen)
 	if honoured.uris[uri] > 0 {
 		return nil
 	}
-	s.subs.want(func(f *filter) { delete(f.uris, uri) })
+	if !had { // else an earlier Subscribe still counts
+		s.subs.want(func(f *filter) { delete(f.uris, uri) })
+	}
 	if err == nil {
 		err = &notSupportedError{"the server does not agree to tell about " + uri, s.Peer().Revision}
 	}
@@ -115,10 +122,45 @@ func (f filter) clone() filter { return filter{maps.Clone(f.uris), maps.Clone(f.
 
 func (f filter) empty() bool { return len(f.uris)+len(f.kinds) == 0 }
 
+// covers reports whether f has all that g has.
+func (f filter) covers(g filter) bool { return g.without(f).empty() }
+
 // same reports whether two filters say the same to a server.
-func (f filter) same(g filter) bool {
-	eq := func(int, int) bool { return true }
-	return maps.EqualFunc(f.uris, g.uris, eq) && maps.EqualFunc(f.kinds, g.kinds, eq)
+func (f filter) same(g filter) bool { return f.covers(g) && g.covers(f) }
+
+// without returns what g does not have.
+func (f filter) without(g filter) filter {
+	f = f.clone()
+	maps.DeleteFunc(f.uris, func(uri string, _ int) bool { return g.uris[uri] > 0 })
+	maps.DeleteFunc(f.kinds, func(kind Kind, _ int) bool { return g.kinds[kind] > 0 })
+	return f
+}
+
+// add adds what g has.
+func (f filter) add(g filter) {
+	maps.Copy(f.uris, g.uris)
+	maps.Copy(f.kinds, g.kinds)
+}
+
+// String names what is listened for.
+func (f filter) String() string {
+	var names []string
+	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
+		names = append(names, "its "+string(kind))
+	}
+	return strings.Join(slices.AppendSeq(names, maps.Keys(f.uris)), ", ")
+}
+
+// apart returns a filter for each thing.
+func (f filter) apart() []filter {
+	var all []filter
+	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
+		all = append(all, filter{nil, map[Kind]int{kind: 1}})
+	}
+	for _, uri := range slices.Sorted(maps.Keys(f.uris)) {
+		all = append(all, filter{map[string]int{uri: 1}, nil})
+	}
+	return all
 }
 
 type changeHandler struct {
@@ -150,6 +192,7 @@ type subscriptions struct {
 	err      error  // or why it could not be asked
 	settled  chan struct{}
 	streams  map[int64]*stream
+	ended    chan struct{} // says that one of the streams has
 }
 
 func (m *subscriptions) init(s *Server) {
@@ -160,6 +203,7 @@ func (m *subscriptions) init(s *Server) {
 	m.wanted, m.honoured = newFilter(), newFilter()
 	m.changed, m.settled = make(chan struct{}), make(chan struct{})
 	m.streams = make(map[int64]*stream)
+	m.ended = make(chan struct{}, 1)
 }
 
 func (m *subscriptions) close() {
@@ -225,8 +269,8 @@ func (m *subscriptions) want(change func(*filter)) uint64 {
 	defer m.mu.Unlock()
 	before := m.wanted.clone()
 	change(&m.wanted)
-	if m.running && m.wanted.same(before) || !m.running && m.wanted.empty() {
-		return m.gen // dealt with, or about to be
+	if m.running && m.wanted.same(before) && m.done == m.gen && m.err == nil && m.honoured.covers(m.wanted) || !m.running && m.wanted.empty() {
+		return m.gen // dealt with
 	}
 	m.gen++
 	close(m.changed)
@@ -266,43 +310,43 @@ func (m *subscriptions) settle(gen uint64, honoured filter, err error) {
 
 // run is the goroutine.
 func (m *subscriptions) run() {
-	open := idle()
-	defer func() { open.stop() }()
+	open := listening{asked: newFilter()}
+	defer func() { open.stop(nil) }()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = 30 * time.Second
-	told := true // whether the trouble was told; at first to whoever subscribes
+	told := true        // whether the trouble was told; at first to whoever subscribes
+	kept := newFilter() // what the server agreed to before
 	for {
 		m.mu.Lock()
 		wanted, gen, changed := m.wanted.clone(), m.gen, m.changed
 		m.mu.Unlock()
 		err := error(nil)
-		if open.over() || !wanted.same(open.asked) {
-			var next *stream
+		if open.broken() != nil || !wanted.same(open.asked) || !open.agreed().covers(wanted) {
+			var next listening
 			if next, err = m.open(wanted, open); err == nil {
-				open.stop()
+				open.stop(next.streams)
 				open = next
 			}
 		}
-		m.settle(gen, open.agreed(), err)
+		agreed := open.agreed()
+		m.settle(gen, agreed, err)
 		if err == nil {
 			pauses.Reset()
 			told = wanted.empty()
+			if lost := kept.without(kept.without(wanted)).without(agreed); !lost.empty() {
+				m.server.tellError(m.server.failure(m.life, opListen, &notSupportedError{
+					"the server no longer agrees to tell about " + lost.String(), m.server.Peer().Revision,
+				}, nil))
+			}
+			kept = agreed
 			if m.finish(gen) {
 				return
 			}
 		}
-		if err == nil || !open.over() {
+		if err == nil || len(open.streams) > 0 && open.broken() == nil {
 			// What was there before goes on if the server refuses more.
-			select {
-			case <-changed:
+			if err = m.watch(open, changed); err == nil {
 				continue
-			case <-open.ended:
-				err = open.err
-			case <-m.life.Done():
-				err = m.life.Err()
-			}
-			if err == nil {
-				err = wire.ErrNoResponse // it said goodbye
 			}
 		} else if !told {
 			told = true
@@ -332,6 +376,25 @@ func (m *subscriptions) run() {
 	}
 }
 
+// watch waits until something else is wanted, or until what is open breaks.
+func (m *subscriptions) watch(open listening, changed <-chan struct{}) error {
+	for {
+		select {
+		case <-changed:
+			return nil
+		case <-m.ended:
+			if err := open.broken(); err != nil {
+				m.mu.Lock()
+				m.gen++ // who asks now waits for the next attempt
+				m.mu.Unlock()
+				return err
+			}
+		case <-m.life.Done():
+			return m.life.Err()
+		}
+	}
+}
+
 // finish ends the goroutine if nothing is wanted.
 func (m *subscriptions) finish(gen uint64) bool {
 	m.mu.Lock()
@@ -353,70 +416,154 @@ func (m *subscriptions) stopped(err error) {
 	m.settled = make(chan struct{})
 }
 
-// stream is a server that tells.
-type stream struct {
-	session  *session
-	asked    filter
-	honoured filter
-	acked    chan struct{}
-	cancel   context.CancelFunc
-	ended    chan struct{}
-	err      error // of ended
+// listening is a server that tells. With the zero session it tells nothing.
+type listening struct {
+	session *session
+	asked   filter
+	// streams are one, or on a channel that everything shares one for each
+	// thing that was asked for.
+	streams []*stream
 }
 
-// idle is a stream of a server that tells nothing.
-func idle() *stream {
-	return &stream{asked: newFilter(), honoured: newFilter(), cancel: func() {}, ended: make(chan struct{})}
-}
-
-// stop ends the stream. It is not called on what has already been stopped.
-func (s *stream) stop() {
-	s.cancel()
-	if s.session != nil {
-		<-s.ended
+// stop ends the streams but for some.
+func (l listening) stop(but []*stream) {
+	for _, st := range l.streams {
+		if !slices.Contains(but, st) {
+			st.stop()
+		}
 	}
 }
 
-func (s *stream) over() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
+// broken says why the server tells less than it agreed to, nil if it does not.
+func (l listening) broken() error {
+	for _, st := range l.streams {
+		if err := st.broken(); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // agreed returns what the server tells now.
-func (s *stream) agreed() filter {
-	if s.over() {
-		return newFilter()
+func (l listening) agreed() filter {
+	all := newFilter()
+	for _, st := range l.streams {
+		if st.broken() == nil {
+			all.add(st.honoured)
+		}
 	}
-	return s.honoured
+	return all
 }
 
-// open has the server tell what is wanted.
-func (m *subscriptions) open(wanted filter, before *stream) (*stream, error) {
-	if wanted.empty() && (before.session == nil || before.session.modern()) {
-		return idle(), nil
+// stream is a request subscriptions/listen, or what stands for it in older
+// revisions.
+type stream struct {
+	session   *session
+	asked     filter
+	honoured  filter
+	acked     chan struct{}
+	cancel    context.CancelFunc
+	withdrawn bool // by the server
+	ended     chan struct{}
+	err       error // of ended; nil if the server said goodbye
+}
+
+func (s *stream) stop() {
+	s.cancel()
+	<-s.ended
+}
+
+// broken says why the stream has ended too early, nil if it has not. One on
+// which there is nothing to tell may end.
+func (s *stream) broken() error {
+	select {
+	case <-s.ended:
+	default:
+		return nil
+	}
+	switch {
+	case s.err == nil && s.honoured.empty():
+		return nil
+	case s.err == nil, s.session.over():
+		return wire.ErrNoResponse // so another may do
+	}
+	return s.err
+}
+
+// end says that a stream has ended.
+func (m *subscriptions) end(st *stream, err error) {
+	st.err = err
+	close(st.ended)
+	select {
+	case m.ended <- struct{}{}:
+	default:
+	}
+}
+
+// open has the server tell what is wanted. Streams of before may be among
+// those that it returns.
+func (m *subscriptions) open(wanted filter, before listening) (listening, error) {
+	if wanted.empty() && (before.session == nil || before.session.modern() || before.session.over()) {
+		return listening{asked: wanted}, nil
 	}
 	ctx, op, err := m.server.begin(m.life, opListen, 0)
 	if err != nil {
-		return nil, err
+		return listening{}, err
 	}
 	defer op.end()
 	sess, err := m.server.session(ctx)
 	switch {
 	case err != nil:
-		return nil, err
+		return listening{}, err
 	case sess.modern():
-		return m.listen(ctx, sess, wanted)
+		return m.listen(ctx, sess, wanted, before)
 	}
 	return m.subscribe(ctx, sess, wanted, before)
 }
 
-// listen opens a subscriptions/listen stream and waits until it is
+// listen makes subscriptions/listen requests and waits until they are
 // acknowledged (specification 2026-07-28, subscriptions).
-func (m *subscriptions) listen(ctx context.Context, sess *session, wanted filter) (*stream, error) {
+//
+// Over HTTP that is one request for everything, which takes the place of the
+// one before. Over stdio each thing has a request of its own: servers on go-sdk
+// 1.8 forget what two requests of a session have in common when one of them
+// ends.
+func (m *subscriptions) listen(ctx context.Context, sess *session, wanted filter, before listening) (listening, error) {
+	filters := []filter{wanted}
+	if sess.stdio != nil {
+		filters = wanted.apart()
+	}
+	next := listening{session: sess, asked: wanted}
+	var started []*stream
+	fail := func(err error) (listening, error) {
+		listening{streams: started}.stop(nil)
+		return listening{}, err
+	}
+	for _, f := range filters {
+		i := slices.IndexFunc(before.streams, func(st *stream) bool {
+			return st.session == sess && st.broken() == nil && st.asked.same(f) && st.honoured.same(f)
+		})
+		if i >= 0 {
+			next.streams = append(next.streams, before.streams[i])
+			continue
+		}
+		st, err := m.start(sess, f)
+		if err != nil {
+			return fail(err)
+		}
+		started = append(started, st)
+	}
+	for _, st := range started {
+		if err := st.acknowledged(ctx); err != nil {
+			return fail(err)
+		}
+	}
+	next.streams = append(next.streams, started...)
+	return next, nil
+}
+
+// start makes a request.
+func (m *subscriptions) start(sess *session, wanted filter) (*stream, error) {
 	notifications := make(map[string]any)
 	for kind := range wanted.kinds {
 		notifications[string(kind)+"ListChanged"] = true
@@ -429,7 +576,7 @@ func (m *subscriptions) listen(ctx context.Context, sess *session, wanted filter
 		return nil, err
 	}
 	life, cancel := context.WithCancel(m.life)
-	st := &stream{session: sess, asked: wanted, acked: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
+	st := &stream{session: sess, asked: wanted, honoured: newFilter(), acked: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
 	id := sess.nextID()
 	m.mu.Lock()
 	m.streams[id] = st
@@ -438,26 +585,36 @@ func (m *subscriptions) listen(ctx context.Context, sess *session, wanted filter
 		_, err := sess.conn.Call(life, wire.Request{ID: id, Method: opListen, Params: p})
 		m.mu.Lock()
 		delete(m.streams, id)
+		if st.withdrawn {
+			err = nil
+		}
 		m.mu.Unlock()
-		st.err = err
-		close(st.ended)
+		m.end(st, err)
 	}()
+	return st, nil
+}
+
+// acknowledged waits until the server has agreed, to whatever it is.
+func (s *stream) acknowledged(ctx context.Context) error {
 	select {
-	case <-st.acked:
-		return st, nil
-	case <-st.ended:
-		cancel()
-		if st.err == nil {
-			return nil, protocolErrorf("the server ended the subscription before it agreed to it")
-		}
-		if rpc, ok := errors.AsType[*jsonrpc.Error](st.err); ok && rpc.Code == jsonrpc.CodeMethodNotFound {
-			return nil, &notSupportedError{"the server tells about no changes", sess.revision}
-		}
-		return nil, st.err
+	case <-s.acked:
+		return nil
+	case <-s.ended:
 	case <-ctx.Done():
-		st.stop()
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
+	select {
+	case <-s.acked: // to nothing, so that was all
+		return nil
+	default:
+	}
+	if s.err == nil {
+		return protocolErrorf("the server ended the subscription before it agreed to it")
+	}
+	if rpc, ok := errors.AsType[*jsonrpc.Error](s.err); ok && rpc.Code == jsonrpc.CodeMethodNotFound {
+		return &notSupportedError{"the server tells about no changes", s.session.revision}
+	}
+	return s.err
 }
 
 // notified takes what a server says about a stream.
@@ -478,6 +635,7 @@ func (m *subscriptions) notified(sess *session, n wire.Notification) {
 		return
 	}
 	if n.Method == "notifications/cancelled" {
+		st.withdrawn = true
 		st.cancel()
 		return
 	}
@@ -512,22 +670,21 @@ const metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 
 // subscribe makes the requests of older revisions (specification 2025-11-25,
 // resources, subscriptions). Changes of lists come without being asked for.
-func (m *subscriptions) subscribe(ctx context.Context, sess *session, wanted filter, before *stream) (*stream, error) {
+func (m *subscriptions) subscribe(ctx context.Context, sess *session, wanted filter, before listening) (listening, error) {
 	sess.listen(ctx)
 	had := newFilter()
 	if before.session == sess {
-		had = before.honoured
+		had = before.agreed()
 	}
 	caps := sess.capabilities
-	life, cancel := context.WithCancel(m.life)
-	st := &stream{session: sess, asked: wanted, honoured: newFilter(), cancel: cancel, ended: make(chan struct{})}
+	honoured := newFilter()
 	for kind, tells := range map[Kind]bool{
 		KindTools:     caps.Tools != nil && caps.Tools.ListChanged,
 		KindPrompts:   caps.Prompts != nil && caps.Prompts.ListChanged,
 		KindResources: caps.Resources != nil && caps.Resources.ListChanged,
 	} {
 		if tells {
-			st.honoured.kinds[kind] = 1
+			honoured.kinds[kind] = 1
 		}
 	}
 	request := func(method, uri string) error {
@@ -541,34 +698,33 @@ func (m *subscriptions) subscribe(ctx context.Context, sess *session, wanted fil
 			}
 			if err := request(opSubscribe, uri); err != nil {
 				if !isAnswer(err) {
-					cancel()
-					return nil, err
+					return listening{}, err
 				}
 				// A resource that it refuses is no reason to lose others.
 				m.server.log.Debug("the server refuses a subscription", "err", m.server.failure(ctx, opSubscribe, err, nil))
 				continue
 			}
 		}
-		st.honoured.uris[uri] = 1
+		honoured.uris[uri] = 1
 	}
 	for uri := range had.uris {
 		if wanted.uris[uri] == 0 {
 			if err := request(opUnsubscribe, uri); err != nil && !isAnswer(err) {
-				cancel()
-				return nil, err
+				return listening{}, err
 			}
 		}
 	}
+	life, cancel := context.WithCancel(m.life)
+	st := &stream{session: sess, asked: wanted, honoured: honoured, cancel: cancel, ended: make(chan struct{})}
 	m.tasks.Go(func() {
-		defer close(st.ended)
+		var err error
 		select {
 		case <-sess.conn.Done():
-			st.err = sess.conn.Err()
-			if errors.Is(st.err, wire.ErrClosed) {
-				st.err = wire.ErrNoResponse // by us, to make another
-			}
+			err = sess.conn.Err()
 		case <-life.Done():
+			err = life.Err()
 		}
+		m.end(st, err)
 	})
-	return st, nil
+	return listening{session: sess, asked: wanted, streams: []*stream{st}}, nil
 }
