@@ -354,7 +354,7 @@ func (m *subscriptions) run() {
 		}
 		failed := m.server.failure(m.life, opListen, err, nil)
 		if m.life.Err() != nil || failed.Class == ClassClosed {
-			m.stopped(err)
+			m.stopped(nil, err)
 			return
 		}
 		if !failed.passing() && failed.Class != ClassRefused && failed.Class != ClassTimeout {
@@ -362,8 +362,10 @@ func (m *subscriptions) run() {
 			if !told {
 				m.server.tellError(failed)
 			}
-			m.stopped(failed)
-			return
+			if m.stopped(changed, failed) {
+				return
+			}
+			continue
 		}
 		m.server.log.Debug("the subscription broke; trying again", "err", failed)
 		timer := time.NewTimer(max(pauses.NextBackOff(), failed.RetryAfter))
@@ -406,14 +408,19 @@ func (m *subscriptions) finish(gen uint64) bool {
 	return true
 }
 
-// stopped ends the goroutine for a reason.
-func (m *subscriptions) stopped(err error) {
+// stopped ends the goroutine for a reason, unless something else is wanted
+// since changed was current.
+func (m *subscriptions) stopped(changed <-chan struct{}, err error) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if changed != nil && m.changed != changed {
+		return false
+	}
 	m.running = false
 	m.done, m.honoured, m.err = m.gen, newFilter(), err
 	close(m.settled)
 	m.settled = make(chan struct{})
+	return true
 }
 
 // listening is a server that tells. With the zero session it tells nothing.
