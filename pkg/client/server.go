@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -333,7 +334,7 @@ func (e *ServerError) passing() bool {
 			return true
 		}
 	case ClassProtocol:
-		return errors.Is(e.Err, wire.ErrNoResponse) || errors.Is(e.Err, wire.ErrClosed)
+		return errors.Is(e.Err, wire.ErrNoResponse) || errors.Is(e.Err, wire.ErrClosed) || errors.Is(e.Err, io.EOF)
 	}
 	return false
 }
