@@ -7,14 +7,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/mcpctl/mcpctl/pkg/server"
 )
 
 // teller is a server of the current revision, in memory, that tells about
@@ -23,6 +29,10 @@ type teller struct {
 	*spy
 	refuse func(n int) int // the status of the nth listen request, 0 for success
 	honour func(filter string) string
+	// challenge is WWW-Authenticate of what is refused, ends says that streams
+	// on which there is nothing to tell end.
+	challenge string
+	ends      bool
 
 	mu      sync.Mutex
 	n       int
@@ -41,6 +51,13 @@ func (s *told) send(text string) { fmt.Fprintf(s.out, "data: %s\n\n", text) }
 
 func (s *told) updated(uri string) {
 	s.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, uri, s.id))
+}
+
+// count returns how often a stream was asked for.
+func (t *teller) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n
 }
 
 // open returns the streams that are open.
@@ -76,7 +93,7 @@ func (t *teller) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Unlock()
 	if t.refuse != nil {
 		if status := t.refuse(n); status != 0 {
-			return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+			return &http.Response{StatusCode: status, Header: http.Header{"Www-Authenticate": {t.challenge}}, Body: http.NoBody, Request: r}, nil
 		}
 	}
 	in, out := io.Pipe()
@@ -94,6 +111,10 @@ func (t *teller) RoundTrip(r *http.Request) (*http.Response, error) {
 			agreed = t.honour(agreed)
 		}
 		s.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":%s,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, agreed, s.id))
+		if t.ends && !strings.ContainsAny(agreed, `"`) {
+			s.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, s.id))
+			out.Close()
+		}
 	}()
 	return &http.Response{
 		StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: in, Request: r,
@@ -152,8 +173,8 @@ func TestOneStream(t *testing.T) {
 		step := func(what string, err error, streams int, filter string) {
 			t.Helper()
 			synctest.Wait()
-			if err != nil || s.n != streams || filters(s.open()) != filter {
-				t.Errorf("%s: %v, %d streams, open %s", what, err, s.n, filters(s.open()))
+			if err != nil || s.count() != streams || filters(s.open()) != filter {
+				t.Errorf("%s: %v, %d streams, open %s", what, err, s.count(), filters(s.open()))
 			}
 		}
 		step("subscribe", srv.Subscribe(ctx, "b"), 1, `{"resourceSubscriptions":["b"]}`)
@@ -204,8 +225,8 @@ func TestStreamIsRestored(t *testing.T) {
 		s.open()[0].out.Close()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if s.n != 6 || len(s.open()) != 1 {
-			t.Fatalf("%d attempts", s.n)
+		if s.count() != 6 || len(s.open()) != 1 {
+			t.Fatalf("%d attempts", s.count())
 		}
 		s.open()[0].updated("a")
 		synctest.Wait()
@@ -227,19 +248,27 @@ func TestStreamIsRestored(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 		}
-		if s.n != 16 {
-			t.Errorf("%d streams", s.n)
+		if s.count() != 16 {
+			t.Errorf("%d streams", s.count())
 		}
 	})
 }
 
 // A login, or a refusal, is not tried again by itself; asking again is.
 func TestStreamStops(t *testing.T) {
-	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+	for _, test := range []struct {
+		status    int
+		challenge string
+		login     bool
+	}{
+		{http.StatusUnauthorized, "", true},
+		{http.StatusForbidden, `Bearer error="insufficient_scope", scope="read"`, true},
+		{http.StatusForbidden, "", false},
+	} {
 		refused := false
-		s := &teller{refuse: func(int) int {
+		s := &teller{challenge: test.challenge, refuse: func(int) int {
 			if refused {
-				return status
+				return test.status
 			}
 			return 0
 		}}
@@ -251,22 +280,134 @@ func TestStreamStops(t *testing.T) {
 			s.open()[0].out.Close()
 			time.Sleep(time.Hour)
 			e := errs()
-			if s.n != 2 || len(e) != 1 || errors.Is(e[0], client.ErrAuthRequired) != (status == http.StatusUnauthorized) {
-				t.Errorf("%d attempts, errors %v", s.n, e)
+			if s.count() != 2 || len(e) != 1 || errors.Is(e[0], client.ErrAuthRequired) != test.login || serverError(t, e[0]).HTTPStatus != test.status {
+				t.Errorf("%d attempts, errors %v", s.count(), e)
 			}
 			// The connection is as good as before.
 			if _, err := srv.Call(t.Context(), client.Call{Tool: "t"}); err != nil {
 				t.Error(err)
 			}
-			if err := srv.Subscribe(t.Context(), "a"); err == nil || s.n != 3 {
-				t.Errorf("%v after %d attempts", err, s.n)
+			if err := srv.Subscribe(t.Context(), "a"); err == nil || s.count() != 3 {
+				t.Errorf("%v after %d attempts", err, s.count())
 			}
 			refused = false
-			if err := srv.Subscribe(t.Context(), "a"); err != nil || s.n != 4 {
-				t.Errorf("%v after %d attempts", err, s.n)
+			if err := srv.Subscribe(t.Context(), "b"); err != nil || s.count() != 4 {
+				t.Errorf("%v after %d attempts", err, s.count())
+			}
+			// What was subscribed to before is back as well.
+			synctest.Wait()
+			if got := filters(s.open()); got != `{"resourceSubscriptions":["a","b"]}` {
+				t.Errorf("open %s", got)
+			}
+			if e := errs(); len(e) != 1 {
+				t.Errorf("errors %v", e)
 			}
 		})
 	}
+}
+
+// Asking again while a stream is down does not wait for the pause, and does
+// not take back what was asked before.
+func TestSubscribeDuringAnOutage(t *testing.T) {
+	var down atomic.Bool
+	s := &teller{refuse: func(int) int {
+		if down.Load() {
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}}
+	telling(t, s, func(t *testing.T, srv *client.Server, _ func() []error) {
+		ctx := t.Context()
+		if err := srv.Subscribe(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+		down.Store(true)
+		s.open()[0].out.Close()
+		synctest.Wait()
+		// The stream is gone, and no attempt was made yet.
+		if err := srv.Subscribe(ctx, "a"); err == nil || s.count() != 2 {
+			t.Errorf("%v after %d attempts", err, s.count())
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		start, before := time.Now(), s.count()
+		if err := srv.Subscribe(ctx, "a"); err == nil || s.count() != before+1 || time.Since(start) != 0 {
+			t.Errorf("%v after %d more attempts and %v", err, s.count()-before, time.Since(start))
+		}
+		if err := srv.Subscribe(ctx, "b"); err == nil {
+			t.Error("b was subscribed to")
+		}
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := srv.Subscribe(gone, "a"); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		down.Store(false)
+		if err := srv.Subscribe(ctx, "c"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if got := filters(s.open()); got != `{"resourceSubscriptions":["a","c"]}` {
+			t.Errorf("open %s", got)
+		}
+		// Nor does anything go on that nobody wants.
+		down.Store(true)
+		s.open()[0].out.Close()
+		time.Sleep(time.Minute)
+		for _, uri := range []string{"a", "c"} {
+			if err := srv.Unsubscribe(ctx, uri); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		before = s.count()
+		time.Sleep(time.Hour)
+		if s.count() != before {
+			t.Errorf("%d attempts for nothing", s.count()-before)
+		}
+	})
+}
+
+// A server may withdraw a stream, which is then opened anew.
+func TestStreamIsWithdrawn(t *testing.T) {
+	s := &teller{}
+	telling(t, s, func(t *testing.T, srv *client.Server, errs func() []error) {
+		if err := srv.Subscribe(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		s.open()[0].send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, s.open()[0].id))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if e := errs(); s.count() != 2 || len(s.open()) != 1 || len(e) != 0 {
+			t.Errorf("%d streams, %d open, errors %v", s.count(), len(s.open()), e)
+		}
+	})
+}
+
+// Changes of each kind go to whoever wants that kind.
+func TestKindsOfChanges(t *testing.T) {
+	s := &teller{}
+	telling(t, s, func(t *testing.T, srv *client.Server, _ func() []error) {
+		var got []client.Kind
+		for _, kind := range []client.Kind{client.KindTools, client.KindResources, client.KindPrompts} {
+			stop, err := srv.OnListChanged(t.Context(), kind, func(context.Context) { got = append(got, kind) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+		}
+		synctest.Wait()
+		if got := filters(s.open()); got != `{"promptsListChanged":true,"resourcesListChanged":true,"toolsListChanged":true}` {
+			t.Fatalf("open %s", got)
+		}
+		for _, kind := range []client.Kind{client.KindPrompts, client.KindTools, client.KindResources} {
+			s.open()[0].send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`, kind))
+			synctest.Wait()
+		}
+		if !slices.Equal(got, []client.Kind{client.KindPrompts, client.KindTools, client.KindResources}) {
+			t.Errorf("told %q", got)
+		}
+	})
 }
 
 // What a server does not agree to is an error, and no harm to the rest.
@@ -291,6 +432,69 @@ func TestNotHonoured(t *testing.T) {
 	})
 }
 
+// A server that agrees to nothing may end the stream at once.
+func TestNothingHonoured(t *testing.T) {
+	s := &teller{ends: true, honour: func(string) string { return "{}" }}
+	telling(t, s, func(t *testing.T, srv *client.Server, errs func() []error) {
+		for range 20 { // what comes first is not decided by luck
+			if err := srv.Subscribe(t.Context(), "no"); !errors.Is(err, client.ErrNotSupported) || serverError(t, err).Class != client.ClassSupport || !strings.Contains(err.Error(), "2026-07-28") {
+				t.Errorf("error %v", err)
+			}
+		}
+		time.Sleep(time.Hour)
+		if e := errs(); s.count() != 20 || len(e) != 0 {
+			t.Errorf("%d attempts, errors %v", s.count(), e)
+		}
+	})
+}
+
+// What a server no longer agrees to when the stream is restored is told, and
+// is asked for again when somebody does.
+func TestNoLongerHonoured(t *testing.T) {
+	for name, less := range map[string]string{"something": `{"resourceSubscriptions":["a"]}`, "nothing": "{}"} {
+		t.Run(name, func(t *testing.T) {
+			agrees := true
+			s := &teller{ends: true, honour: func(filter string) string {
+				if agrees {
+					return filter
+				}
+				return less
+			}}
+			telling(t, s, func(t *testing.T, srv *client.Server, errs func() []error) {
+				stop, err := srv.OnListChanged(t.Context(), client.KindTools, func(context.Context) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer stop()
+				for _, uri := range []string{"a", "b"} {
+					if err := srv.Subscribe(t.Context(), uri); err != nil {
+						t.Fatal(err)
+					}
+				}
+				agrees = false
+				before := s.count()
+				s.open()[0].out.Close()
+				time.Sleep(time.Hour)
+				e := errs()
+				if s.count() != before+1 || len(e) != 1 || !errors.Is(e[0], client.ErrNotSupported) || !strings.Contains(e[0].Error(), "its tools, ") {
+					t.Fatalf("%d attempts, errors %v", s.count()-before, e)
+				}
+				if err := srv.Subscribe(t.Context(), "b"); !errors.Is(err, client.ErrNotSupported) || s.count() != before+2 {
+					t.Errorf("%v after %d attempts", err, s.count()-before)
+				}
+				agrees = true
+				if err := srv.Subscribe(t.Context(), "b"); err != nil || s.count() != before+3 {
+					t.Errorf("%v after %d attempts", err, s.count()-before)
+				}
+				synctest.Wait()
+				if got := filters(s.open()); got != `{"resourceSubscriptions":["a","b"],"toolsListChanged":true}` {
+					t.Errorf("open %s", got)
+				}
+			})
+		})
+	}
+}
+
 // A server that does not answer costs the timeout, once.
 func TestNoAcknowledgement(t *testing.T) {
 	s := &teller{honour: func(string) string { time.Sleep(time.Hour); return "{}" }}
@@ -302,4 +506,238 @@ func TestNoAcknowledgement(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour) // until the server comes round
 	})
+}
+
+// Older servers are asked for each resource once, and again on another
+// connection.
+func TestSubscriptionsOfOlderServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSpy(true).on("resources/unsubscribe", `{}`)
+		s.results["resources/subscribe"] = func(params json.RawMessage) string {
+			if strings.Contains(string(params), "no") {
+				return `error:{"code":-32002,"message":"no such resource"}`
+			}
+			return `{}`
+		}
+		var down atomic.Bool
+		var attempts atomic.Int32
+		c, err := client.Open(t.Context(), []client.Spec{{Name: "srv", HTTP: &client.HTTP{URL: "http://h/", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if down.Load() {
+				attempts.Add(1)
+				return nil, io.ErrUnexpectedEOF
+			}
+			if r.Body == nil {
+				r.Body = http.NoBody
+			}
+			return inMemory(s).RoundTrip(r)
+		})}}}, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(context.Background())
+		srv := c.Server("srv")
+		ctx := t.Context()
+		asked := func(method, want string) {
+			t.Helper()
+			synctest.Wait()
+			var uris []string
+			for _, m := range s.messages(method) {
+				uris = append(uris, m.param("uri"))
+			}
+			if got := strings.Join(uris, " "); got != want {
+				t.Errorf("%s %s, want %s", method, got, want)
+			}
+		}
+		for _, uri := range []string{"a", "a", "b"} {
+			if err := srv.Subscribe(ctx, uri); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked("resources/subscribe", `"a" "b"`)
+		if err := srv.Subscribe(ctx, "no"); !errors.Is(err, client.ErrNotSupported) || !strings.Contains(err.Error(), "2025-11-25") {
+			t.Errorf("error %v", err)
+		}
+		asked("resources/subscribe", `"a" "b" "no"`)
+		for _, kind := range []client.Kind{client.KindTools, client.KindResources, client.KindPrompts} {
+			stop, err := srv.OnListChanged(ctx, kind, func(context.Context) {})
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+				continue
+			}
+			stop()
+		}
+		if err := srv.Unsubscribe(ctx, "b"); err != nil {
+			t.Error(err)
+		}
+		asked("resources/unsubscribe", `"b"`)
+		if err := srv.Reconnect(ctx); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		asked("resources/subscribe", `"a" "b" "no" "a"`)
+
+		// Without a connection, and with nothing left, none is made.
+		down.Store(true)
+		if err := srv.Reconnect(ctx); err == nil {
+			t.Error("it connects")
+		}
+		time.Sleep(time.Minute)
+		if attempts.Load() < 3 {
+			t.Errorf("%d attempts", attempts.Load())
+		}
+		if err := srv.Unsubscribe(ctx, "a"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		before := attempts.Load()
+		time.Sleep(time.Hour)
+		if after := attempts.Load(); after != before {
+			t.Errorf("%d attempts for nothing", after-before)
+		}
+	})
+}
+
+// What an older server does not announce is not asked of it.
+func TestSubscriptionsThatAreNotAnnounced(t *testing.T) {
+	s := newSpy(true).on("resources/subscribe", `{}`).
+		on("initialize", `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{"listChanged":true}},"serverInfo":{"name":"spy","version":"1"}}`)
+	srv := s.start(t, client.Options{})
+	if err := srv.Subscribe(t.Context(), "a"); !errors.Is(err, client.ErrNotSupported) || !strings.Contains(err.Error(), "2025-06-18") || len(s.messages("resources/subscribe")) != 0 {
+		t.Errorf("%v, %v", err, s.messages("resources/subscribe"))
+	}
+	for kind, ok := range map[client.Kind]bool{client.KindTools: false, client.KindPrompts: false, client.KindResources: true} {
+		stop, err := srv.OnListChanged(t.Context(), kind, func(context.Context) {})
+		if ok != (err == nil) || !ok && !errors.Is(err, client.ErrNotSupported) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if err == nil {
+			stop()
+		}
+	}
+}
+
+// changingServer is the first argument of a test binary that is a server of
+// go-sdk whose lists grow.
+const changingServer = "changing-server"
+
+func init() {
+	if len(os.Args) != 2 || os.Args[1] != changingServer {
+		return
+	}
+	if server.ServeStdio(context.Background(), changing(), os.Stdin, os.Stdout) != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func changing() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "changing"}, &mcp.ServerOptions{
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	s.AddResource(&mcp.Resource{Name: "a", URI: "memo://a"}, nil)
+	s.AddPrompt(&mcp.Prompt{Name: "p"}, nil)
+	object := json.RawMessage(`{"type":"object"}`)
+	change := func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var a struct{ What string }
+		if err := json.Unmarshal(r.Params.Arguments, &a); err != nil {
+			return nil, err
+		}
+		switch a.What {
+		case "tools":
+			s.RemoveTools("more")
+		case "resources":
+			s.AddResource(&mcp.Resource{Name: "b", URI: "memo://b"}, nil)
+		case "prompts":
+			s.AddPrompt(&mcp.Prompt{Name: "q"}, nil)
+		default:
+			return &mcp.CallToolResult{}, s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: a.What})
+		}
+		return &mcp.CallToolResult{}, nil
+	}
+	s.AddTool(&mcp.Tool{Name: "more", InputSchema: object}, change)
+	s.AddTool(&mcp.Tool{Name: "change", InputSchema: object}, change)
+	return s
+}
+
+// Changes of everything, with a server of go-sdk of each era over each
+// transport.
+func TestSubscriptions(t *testing.T) {
+	for _, protocol := range []client.Protocol{client.Protocol20260728, client.ProtocolLegacy} {
+		for _, transport := range []string{"stdio", "http"} {
+			t.Run(transport+"/"+string(protocol), func(t *testing.T) {
+				spec := client.Spec{Name: "srv", Protocol: protocol, Timeout: 20 * time.Second}
+				if transport == "stdio" {
+					spec.Stdio = &client.Stdio{Command: os.Args[0], Args: []string{changingServer}}
+				} else {
+					s := changing()
+					h := httptest.NewServer(server.NewHandler(s, nil))
+					t.Cleanup(func() {
+						for session := range s.Sessions() {
+							session.Close()
+						}
+						h.Close() // waits for streams
+					})
+					spec.HTTP = &client.HTTP{URL: h.URL}
+				}
+				ctx := t.Context()
+				srv := open(t, client.Options{}, spec).Server("srv")
+				got := make(chan string, 100)
+				defer srv.OnUpdated(func(_ context.Context, uri string) { got <- uri })()
+				change := func(what string) {
+					t.Helper()
+					if _, err := srv.Call(ctx, client.Call{Tool: "change", Arguments: map[string]any{"what": what}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, kind := range []client.Kind{client.KindTools, client.KindResources, client.KindPrompts} {
+					stop, err := srv.OnListChanged(ctx, kind, func(context.Context) { got <- string(kind) })
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer stop()
+				}
+				for _, uri := range []string{"memo://a", "memo://b", "memo://a"} {
+					if err := srv.Subscribe(ctx, uri); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, what := range []string{"tools", "memo://a", "resources", "memo://b", "prompts"} {
+					change("memo://nobody wants this")
+					change(what)
+					if told := <-got; told != what {
+						t.Errorf("told %q, want %q", told, what)
+					}
+				}
+				if err := srv.Unsubscribe(ctx, "memo://a"); err != nil {
+					t.Fatal(err)
+				}
+				// next returns what is told first after a change of both. It
+				// takes a moment until a server has heard of the above.
+				next := func() string {
+					change("memo://a")
+					change("memo://b")
+					first := <-got
+					for told := first; told != "memo://b"; {
+						told = <-got
+					}
+					return first
+				}
+				eventually(t, func() bool { return next() == "memo://b" })
+				if err := srv.Reconnect(ctx); err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, func() bool {
+					change("memo://a")
+					change("memo://b")
+					select {
+					case told := <-got:
+						return told == "memo://b"
+					default:
+						return false
+					}
+				})
+			})
+		}
+	}
 }
