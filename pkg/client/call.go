@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/content"
+	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -21,7 +23,8 @@ type Call struct {
 	// that of the tool on it.
 	Server, Tool string
 	// Arguments are anything that encodes as a JSON object; nil is the empty
-	// one. A [json.RawMessage] is sent as it is.
+	// one. A [json.RawMessage] is sent as it is, but that line breaks are
+	// spaces over stdio.
 	Arguments any
 	// Meta is added to the _meta of the request.
 	Meta map[string]any
@@ -114,7 +117,7 @@ func (s *Server) Call(ctx context.Context, call Call) (*Result, error) {
 		if call.ToolErrors == ReturnToolErrors {
 			return result, nil
 		}
-		return result, s.failure(ctx, opCall, &ToolError{s.Name(), call.Tool, result}, nil)
+		return result, s.failure(ctx, opCall, &ToolError{s.Name(), call.Tool, result, s.secrets}, nil)
 	}
 	if !call.NoValidate {
 		if err := s.checkResult(call.definition, result); err != nil {
@@ -161,6 +164,10 @@ func (s *Server) call(ctx context.Context, op *operation, call Call) (*Result, e
 		if err := s.checkArguments(call.definition, arguments); err != nil {
 			return nil, s.failure(ctx, opCall, err, nil)
 		}
+		// What could not be checked afterwards is not called to begin with.
+		if err := s.checkable(call.definition); err != nil {
+			return nil, s.failure(ctx, opCall, err, nil)
+		}
 	}
 	if err := s.approve(ctx, op, call, arguments); err != nil {
 		return nil, s.failure(ctx, opCall, err, nil)
@@ -188,31 +195,22 @@ func (s *Server) call(ctx context.Context, op *operation, call Call) (*Result, e
 
 // encodeArguments returns arguments as a JSON object.
 func encodeArguments(arguments any) (json.RawMessage, error) {
-	var raw json.RawMessage
-	switch arguments := arguments.(type) {
-	case nil:
-		return json.RawMessage("{}"), nil
-	case json.RawMessage:
-		raw = arguments
-		if len(raw) == 0 {
-			return json.RawMessage("{}"), nil
-		}
-		if !json.Valid(raw) {
-			return nil, errors.New("not valid JSON")
-		}
-	default:
+	raw, ok := arguments.(json.RawMessage)
+	if !ok {
 		var err error
 		if raw, err = json.Marshal(arguments); err != nil {
 			return nil, errors.New("they cannot be encoded as JSON")
 		}
 	}
-	switch trimmed := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); {
-	case strings.HasPrefix(trimmed, "{"):
-		return raw, nil
-	case trimmed == "null":
+	switch trimmed := bytes.TrimSpace(raw); {
+	case len(raw) == 0, string(trimmed) == "null":
 		return json.RawMessage("{}"), nil
+	case ok && !json.Valid(raw):
+		return nil, errors.New("not valid JSON")
+	case trimmed[0] != '{':
+		return nil, errors.New("they are no JSON object")
 	}
-	return nil, errors.New("they are no JSON object")
+	return raw, nil
 }
 
 // approve asks whether a call may be made.
@@ -231,12 +229,19 @@ func (s *Server) approve(ctx context.Context, op *operation, call Call, argument
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return errors.Join(ErrNotApproved, err)
+		return &approvalError{err}
 	case !ok:
 		return ErrNotApproved
 	}
 	return nil
 }
+
+// approvalError is how [Handlers.Approve] failed. It is an [ErrNotApproved].
+type approvalError struct{ err error }
+
+func (e *approvalError) Error() string        { return e.err.Error() }
+func (e *approvalError) Unwrap() error        { return e.err }
+func (e *approvalError) kind() (Class, error) { return ClassApproval, ErrNotApproved }
 
 // annotations returns what a server says about a tool, nil if nothing.
 func annotations(t *catalog.Tool) *mcp.ToolAnnotations {
@@ -281,7 +286,7 @@ func (s *session) send(ctx context.Context, call *Call, arguments json.RawMessag
 	if token, ok := call.Meta["progressToken"]; ok {
 		meta.progressToken = token
 	}
-	if call.OnLog != nil {
+	if srv := s.server; call.OnLog != nil || srv.log.Enabled(ctx, slogLevel(srv.logLevel())) {
 		s.setLogLevel(ctx)
 	}
 	if call.OnProgress != nil || call.OnLog != nil {
@@ -312,11 +317,16 @@ func (s *session) exchange(ctx context.Context, req wire.Request, meta requestMe
 	}
 	p := s.params(meta)
 	add(p)
+	var raw json.RawMessage
 	var err error
 	if req.Params, err = p.done(); err != nil {
-		return nil, protocolErrorf("the parameters cannot be encoded")
+		err = protocolErrorf("the parameters cannot be encoded")
+	} else {
+		if s.stdio != nil {
+			oneLine(req.Params)
+		}
+		raw, err = s.request(ctx, req)
 	}
-	raw, err := s.request(ctx, req)
 	if end != nil {
 		failed := err
 		if string(member(raw, "isError")) == "true" {
@@ -329,6 +339,17 @@ func (s *session) exchange(ctx context.Context, req wire.Request, meta requestMe
 		end(TraceContext{text(parts[0]), text(parts[1]), text(parts[2])}, failed)
 	}
 	return raw, err
+}
+
+// oneLine puts valid JSON on one line: over stdio each line is a message, and
+// what a model writes as arguments must not become others. Outside of strings,
+// where JSON has no line breaks, they are white space.
+func oneLine(valid json.RawMessage) {
+	for i, b := range valid {
+		if b == '\n' || b == '\r' {
+			valid[i] = ' '
+		}
+	}
 }
 
 // UnknownContent is content of a kind that go-sdk does not know, or that does
@@ -359,11 +380,14 @@ func decodeResult(raw json.RawMessage) (*mcp.CallToolResult, error) {
 // ToolError says that a tool reported a failure. It is an [ErrToolFailed].
 type ToolError struct {
 	Server, Tool string
-	// Result is the whole result.
+	// Result is the whole result, as the server sent it.
 	Result *Result
+
+	secrets *redact.Redactor
 }
 
-// Error returns the text of the result, as far as there is one.
+// Error returns the text of the result, as far as there is one, without the
+// secrets of the server's [Spec].
 func (e *ToolError) Error() string {
 	var words []string
 	for _, c := range e.Result.Content {
@@ -371,7 +395,7 @@ func (e *ToolError) Error() string {
 			words = append(words, t.Text)
 		}
 	}
-	return strings.Join(append([]string{"tool " + e.Tool}, words...), ": ")
+	return e.secrets.String(strings.Join(append([]string{"tool " + e.Tool}, words...), ": "))
 }
 
 func (e *ToolError) kind() (Class, error) { return ClassTool, ErrToolFailed }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,63 +66,6 @@ func TestArguments(t *testing.T) {
 			t.Errorf("unknown tool: %v", err)
 		}
 	})
-}
-
-// A schema that is too large refuses calls, one that cannot be compiled does
-// not, and says so once.
-func TestSchemasThatDoNotWork(t *testing.T) {
-	deep := strings.Repeat(`{"properties":{"a":`, 200) + `{}` + strings.Repeat(`}}`, 200)
-	s := newSpy(false).tools(
-		`{"name":"deep","inputSchema":`+deep+`}`,
-		`{"name":"odd","inputSchema":{"type":"object","properties":{"a":{"type":"nothing"}}}}`,
-		`{"name":"remote","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://example.com/schema.json"}}}}`,
-	)
-	var log logBuffer
-	srv := s.start(t, client.Options{Logger: log.logger()})
-	_, err := srv.Call(t.Context(), client.Call{Tool: "deep"})
-	if !errors.Is(err, client.ErrSchemaBudget) || serverError(t, err).Class != client.ClassBudget || len(s.messages("tools/call")) != 0 {
-		t.Errorf("deep: %v", err)
-	}
-	if _, err := srv.Call(t.Context(), client.Call{Tool: "deep", NoValidate: true}); err != nil {
-		t.Errorf("deep, unchecked: %v", err)
-	}
-	for _, tool := range []string{"odd", "odd", "remote"} {
-		if _, err := srv.Call(t.Context(), client.Call{Tool: tool, Arguments: map[string]any{"a": 1}}); err != nil {
-			t.Errorf("%s: %v", tool, err)
-		}
-	}
-	if got := strings.Count(log.String(), `"msg":"the schema cannot be compiled`); got != 2 {
-		t.Errorf("%d warnings:\n%s", got, &log)
-	}
-}
-
-type validator func(json.RawMessage) (client.Checker, error)
-
-func (f validator) Compile(schema json.RawMessage) (client.Checker, error) { return f(schema) }
-
-type checker func(json.RawMessage) error
-
-func (f checker) Validate(value json.RawMessage) error { return f(value) }
-
-func TestOwnValidator(t *testing.T) {
-	var compiled atomic.Int32
-	srv := newSpy(false).tools(cityTool).start(t, client.Options{Validator: validator(func(json.RawMessage) (client.Checker, error) {
-		compiled.Add(1)
-		return checker(func(value json.RawMessage) error {
-			if string(value) == `{"city":"bad"}` {
-				return errors.New("a bad one")
-			}
-			return nil
-		}), nil
-	})})
-	for range 2 {
-		if _, err := srv.Call(t.Context(), client.Call{Tool: "t", Arguments: map[string]any{"city": "bad"}}); err == nil || !strings.Contains(err.Error(), "a bad one") {
-			t.Errorf("error %v", err)
-		}
-	}
-	if compiled.Load() != 1 {
-		t.Errorf("compiled %d times", compiled.Load())
-	}
 }
 
 func TestResults(t *testing.T) {

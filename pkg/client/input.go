@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // InputHandler answers a question of a server. An error ends the request that
 // the question belongs to; to turn a question down is an answer and no error.
+// Servers of older revisions do not say which request that is, and are told
+// that the question was cancelled; the context then has the values of no call.
 // The time that a handler takes does not count against timeouts.
 type InputHandler func(context.Context, *InputRequest) (*InputAnswer, error)
 
@@ -73,8 +76,11 @@ type InputRequiredError struct {
 	// State is what has to be sent back with the answers; nil if the server
 	// gave none.
 	State json.RawMessage
+
+	secrets *redact.Redactor
 }
 
+// Error returns the questions, without the secrets of the server's [Spec].
 func (e *InputRequiredError) Error() string {
 	var asked []string
 	for _, r := range e.Requests {
@@ -83,7 +89,7 @@ func (e *InputRequiredError) Error() string {
 	if len(asked) == 0 {
 		return "it gave no question"
 	}
-	return strings.Join(asked, "; ")
+	return e.secrets.String(strings.Join(asked, "; "))
 }
 
 func (e *InputRequiredError) kind() (Class, error) { return ClassInput, ErrInputRequired }
@@ -177,7 +183,7 @@ func (s *session) rounds(
 
 // questions reads what a server asks.
 func (s *session) questions(method, target string, requests, state json.RawMessage) (*InputRequiredError, error) {
-	required := &InputRequiredError{Server: s.server.Name(), Method: method, Target: target}
+	required := s.server.required(method, target)
 	if state != nil && text(state) == "" && string(state) != `""` {
 		return nil, protocolErrorf("the requestState is no string")
 	}
@@ -196,11 +202,17 @@ func (s *session) questions(method, target string, requests, state json.RawMessa
 		if text(parts[0]) != "elicitation/create" {
 			// Roots and sampling are never advertised.
 			r.Message = "it asks for " + text(parts[0]) + ", which is not supported"
-			return nil, &InputRequiredError{s.server.Name(), method, target, []*InputRequest{r}, state}
+			required.Requests = []*InputRequest{r}
+			return nil, required
 		}
 		required.Requests = append(required.Requests, r)
 	}
 	return required, nil
+}
+
+// required is an error that has questions about a request.
+func (s *Server) required(method, target string, requests ...*InputRequest) *InputRequiredError {
+	return &InputRequiredError{Server: s.Name(), Method: method, Target: target, Requests: requests, secrets: s.secrets}
 }
 
 // inputRequest reads the parameters of a question.
@@ -211,10 +223,15 @@ func (s *Server) inputRequest(method string, raw json.RawMessage) *InputRequest 
 	}
 	parts := members(raw, "mode", "message", "requestedSchema", "url", "elicitationId")
 	r.Message = text(parts[1])
-	if text(parts[0]) == "url" {
+	switch mode := text(parts[0]); {
+	case mode == "url":
 		r.URL, r.ElicitationID = text(parts[3]), text(parts[4])
-	} else if r.Schema = parts[2]; r.Schema == nil {
+	case mode != "form" && parts[0] != nil:
+		// Nothing that can be answered.
+	case parts[2] == nil:
 		r.Schema = json.RawMessage(`{"type":"object"}`)
+	default:
+		r.Schema = parts[2]
 	}
 	return r
 }
@@ -227,6 +244,12 @@ func (s *Server) answerAll(ctx context.Context, op *operation, required *InputRe
 	}
 	if s.handlers.Input == nil {
 		return answers, required
+	}
+	// Nobody is asked in vain because a later question cannot be answered.
+	for _, r := range required.Requests {
+		if err := s.answerable(r); err != nil {
+			return answers, err
+		}
 	}
 	resume := op.pause()
 	defer resume()
@@ -243,17 +266,22 @@ func (s *Server) answerAll(ctx context.Context, op *operation, required *InputRe
 	return answers, err
 }
 
+// answerable fails if the handler cannot be asked a question.
+func (s *Server) answerable(r *InputRequest) error {
+	switch {
+	case r.URL == "" && r.Schema == nil:
+		return protocolErrorf("a question of an unknown mode, or without a URL")
+	case r.URL != "" && !s.handlers.InputURL:
+		return s.required(r.Method, r.Target, r)
+	}
+	return nil
+}
+
 // answer asks the handler and returns an ElicitResult.
 func (s *Server) answer(ctx context.Context, r *InputRequest) (json.RawMessage, error) {
-	if r.URL != "" && !s.handlers.InputURL {
-		return nil, &InputRequiredError{r.Server, r.Method, r.Target, []*InputRequest{r}, nil}
-	}
-	if r.URL == "" && r.Schema == nil {
-		return nil, protocolErrorf("a question without a URL")
-	}
-	answer, err := s.handlers.Input(ctx, r)
+	answer, err := s.ask(ctx, r)
 	if err != nil {
-		return nil, &inputError{err}
+		return nil, err
 	}
 	if answer == nil {
 		answer = &InputAnswer{Action: Cancel}
@@ -274,6 +302,18 @@ func (s *Server) answer(ctx context.Context, r *InputRequest) (json.RawMessage, 
 		return nil, &InputAnswerError{r, fmt.Errorf("unknown action %q", answer.Action)}
 	}
 	return result.done()
+}
+
+// ask asks the handler.
+func (s *Server) ask(ctx context.Context, r *InputRequest) (*InputAnswer, error) {
+	answer, err := s.handlers.Input(ctx, r)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &inputError{err}
+	}
+	return answer, nil
 }
 
 // InputAnswerError says that the answer of an [InputHandler] does not fit the
@@ -308,7 +348,8 @@ func (s *Server) formContent(r *InputRequest, content any) (json.RawMessage, err
 	var missing []schemadoc.RawMember
 	for _, property := range schemadoc.SplitValid(member(r.Schema, "properties")) {
 		has := slices.ContainsFunc(given, func(m schemadoc.RawMember) bool { return m.Name == property.Name })
-		if value := member(property.Raw, "default"); value != nil && !has {
+		// Generated schemas have null where there is no default.
+		if value := member(property.Raw, "default"); value != nil && string(value) != "null" && !has {
 			missing = append(missing, schemadoc.RawMember{Name: property.Name, Raw: value})
 		}
 	}
@@ -333,14 +374,18 @@ func (s *session) requested(ctx context.Context, method string, raw json.RawMess
 	if method != "elicitation/create" || srv.handlers.Input == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client does not support " + method}
 	}
+	r := srv.inputRequest(method, raw)
+	if srv.answerable(r) != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "this client does not support elicitation in that mode"}
+	}
 	resume := srv.pause()
 	defer resume()
-	result, err := srv.answer(ctx, srv.inputRequest(method, raw))
+	result, err := srv.answer(ctx, r)
 	switch {
 	case err == nil:
 		return result, nil
-	case errors.Is(err, ErrInputRequired):
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "this client does not support elicitation in URL mode"}
+	case ctx.Err() != nil: // nobody waits for an answer
+		return nil, ctx.Err()
 	}
 	srv.log.Warn("a question of the server was not answered", "err", err)
 	return json.RawMessage(`{"action":"cancel"}`), nil
@@ -361,7 +406,7 @@ func (s *session) urlsRequired(err error, method, target string) *InputRequiredE
 	if !ok || len(items) == 0 || len(items) > maxInputRequests {
 		return nil
 	}
-	required := &InputRequiredError{Server: s.server.Name(), Method: method, Target: target}
+	required := s.server.required(method, target)
 	for _, item := range items {
 		r := s.server.inputRequest("elicitation/create", item)
 		r.Method, r.Target = method, target
@@ -381,9 +426,9 @@ func (s *Server) visit(ctx context.Context, op *operation, required *InputRequir
 	resume := op.pause()
 	defer resume()
 	for _, r := range required.Requests {
-		answer, err := s.handlers.Input(ctx, r)
+		answer, err := s.ask(ctx, r)
 		if err != nil {
-			return &inputError{err}
+			return err
 		}
 		if answer == nil || answer.Action != Accept {
 			return required

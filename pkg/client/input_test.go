@@ -31,6 +31,13 @@ func question(key, message, schema string) string {
 	return fmt.Sprintf(`%q:{"method":"elicitation/create","params":{"mode":"form","message":%q,"requestedSchema":%s}}`, key, message, schema)
 }
 
+// accepts answers every question with the same.
+func accepts(content any) client.InputHandler {
+	return func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+		return &client.InputAnswer{Action: client.Accept, Content: content}, nil
+	}
+}
+
 // A conversation: several questions in order, several rounds, the state as it
 // came, a new id for each round, and answers that are complete and right.
 func TestInputRounds(t *testing.T) {
@@ -276,48 +283,4 @@ func TestURLElicitationRequired(t *testing.T) {
 			t.Errorf("urls %v: visited %q, %v", urls, visited, err)
 		}
 	}
-}
-
-// A call waits for its approval, and is not sent without.
-func TestApproval(t *testing.T) {
-	boom := errors.New("the reviewer left")
-	type key struct{}
-	eras(t, func(t *testing.T, s *spy) {
-		s.tools(cityTool).on("tools/call", `{"content":[],"structuredContent":{"celsius":1}}`)
-		var seen []client.Approval
-		decision, failure := true, error(nil)
-		approve := func(ctx context.Context, a client.Approval) (bool, error) {
-			if ctx.Value(key{}) != "me" {
-				t.Error("the context of the call is lost")
-			}
-			seen = append(seen, a)
-			return decision, failure
-		}
-		srv := s.start(t, client.Options{Handlers: client.Handlers{
-			Approve: func(context.Context, client.Approval) (bool, error) { return false, errors.New("not asked") },
-		}}, func(spec *client.Spec) { spec.Approve = approve })
-		ctx := context.WithValue(t.Context(), key{}, "me")
-		call := client.Call{Tool: "t", Arguments: map[string]any{"city": "x"}}
-		if _, err := srv.Call(ctx, call); err != nil {
-			t.Fatal(err)
-		}
-		if a := seen[0]; a.Server != "srv" || a.Tool != "t" || string(a.Arguments) != `{"city":"x"}` || a.Annotations == nil || !a.Annotations.ReadOnlyHint {
-			t.Errorf("approval %+v", a)
-		}
-		if _, err := srv.CallTool(ctx, &mcp.CallToolParams{Name: "t", Arguments: map[string]any{"city": "x"}}); err != nil || len(seen) != 2 || seen[1].Annotations == nil {
-			t.Errorf("CallTool: %v, seen %+v", err, seen)
-		}
-		before := len(s.messages("tools/call"))
-		decision = false
-		if _, err := srv.Call(ctx, call); !errors.Is(err, client.ErrNotApproved) || serverError(t, err).Class != client.ClassApproval {
-			t.Errorf("refused: %v", err)
-		}
-		decision, failure = true, boom
-		if _, err := srv.Call(ctx, call); !errors.Is(err, client.ErrNotApproved) || !errors.Is(err, boom) {
-			t.Errorf("failed: %v", err)
-		}
-		if got := len(s.messages("tools/call")); got != before {
-			t.Errorf("%d calls were sent", got-before)
-		}
-	})
 }

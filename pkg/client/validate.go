@@ -123,6 +123,16 @@ func (s *Server) checkArguments(tool *catalog.Tool, arguments json.RawMessage) e
 	return nil
 }
 
+// checkable fails if structured results of a tool could not be checked because
+// its output schema is too large.
+func (s *Server) checkable(tool *catalog.Tool) error {
+	if tool.OutputSchema == nil {
+		return nil
+	}
+	_, err := s.checker(tool, "output", tool.OutputSchema)
+	return err
+}
+
 // checkResult checks a structured result against the output schema of a tool.
 func (s *Server) checkResult(tool *catalog.Tool, result *Result) error {
 	if tool == nil || tool.OutputSchema == nil {
