@@ -380,7 +380,7 @@ func (s *session) requested(ctx context.Context, method string, raw json.RawMess
 	}
 	resume := srv.pause()
 	defer resume()
-	result, err := srv.answer(ctx, r)
+	result, err := srv.answer(s.withAsker(ctx), r)
 	switch {
 	case err == nil:
 		return result, nil

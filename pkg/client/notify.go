@@ -150,6 +150,7 @@ type inbound struct {
 	onProgress func(Progress)
 	onLog      func(LogMessage)
 	forward    func(method string, params json.RawMessage) // instead of both
+	ask        asker                                       // of a request that is forwarded
 	token      string                                      // JSON text
 
 	mu      sync.Mutex
@@ -307,9 +308,11 @@ func (s *session) logged(n wire.Notification) {
 	}
 	s.mu.Lock()
 	for id, in := range s.calls {
-		// On a shared channel nothing says which call it is about.
+		// On a shared channel nothing says which call it is about. Calls of
+		// our own may all know; what is forwarded may be for somebody else.
 		switch {
 		case n.Request != 0 && n.Request != id:
+		case in.forward != nil && n.Request == 0 && !s.alone(id):
 		case in.forward != nil:
 			in.post(func() { in.forward(n.Method, n.Params) })
 		case in.onLog != nil:

@@ -28,8 +28,9 @@ type session struct {
 	logging atomic.Bool // whether an older server was told what to log
 	meta    []byte      // members of _meta that every request has, without braces
 
-	mu    sync.Mutex
-	calls map[int64]*inbound // calls under way that want progress or logs
+	mu      sync.Mutex
+	calls   map[int64]*inbound // calls under way that want progress or logs
+	running map[int64]struct{} // all requests under way
 }
 
 // modern reports whether the session speaks revision 2026-07-28 or a later
@@ -77,7 +78,9 @@ func (s *session) request(ctx context.Context, req wire.Request) (json.RawMessag
 	if req.ID == 0 {
 		req.ID = s.nextID()
 	}
+	s.run(req.ID)
 	raw, err := s.conn.Call(ctx, req)
+	s.ran(req.ID)
 	if err != nil && s.stdio != nil && s.over() {
 		// How the process ended says more than that it did.
 		s.stdio.Settle(ctx)
