@@ -58,8 +58,9 @@ func main() { fmt.Println(weather.WeatherGetForecastInput{City: "Berlin"}.City) 
 		// test; the cache is laid out as a proxy.
 		"GOPROXY=file://" + filepath.ToSlash(proxy) + ",file://" + filepath.ToSlash(cache) + "/cache/download," + upstream,
 		"GONOSUMDB=" + version.Path, "GOWORK=off",
-		// The version is the same at every run, its content is not.
-		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOFLAGS=-mod=mod -modcacherw",
+		// The version is the same at every run, its content is not. Without
+		// the path of this folder, other modules need not be built again.
+		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOFLAGS=-mod=mod -modcacherw -trimpath",
 	}
 	run(t, work, env, "go", "get", "-tool", version.Path+"/cmd/mcpctl@"+version.Version)
 	run(t, work, env, "go", "generate", "./...")

@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(dir)
 		bin.dir = dir
 		bin.build = sync.OnceValues(buildProgram)
+		defer stopBackgrounds()
 		return m.Run()
 	}())
 }
@@ -248,6 +249,7 @@ func TestGeneratedClientCalls(t *testing.T) {
 	p := needPeers(t)
 	for _, trial := range trials(t, p) {
 		t.Run(trial.name, func(t *testing.T) {
+			t.Parallel()
 			dir := freshModule(t)
 			file := filepath.Join(dir, "p", "p.go")
 			generate := append([]string{"generate", "-o", file, "--package", "p"}, trial.target(p.node)...)
@@ -277,7 +279,6 @@ func main() {
 			if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			goCommand(t, dir, "build", "./...")
 			goCommand(t, dir, "vet", "./...")
 			if got := goCommand(t, dir, "run", "."); got != trial.want {
 				t.Errorf("the program printed %q, want %q", got, trial.want)

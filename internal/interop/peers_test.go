@@ -148,12 +148,58 @@ func (p peers) everything(t testing.TB, transport string) string {
 		p.script("everything"), transport)
 }
 
-// listen runs a program of Node.js that says where it listens, and returns
-// that address, without a path.
+// A background server serves all tests.
+type background struct {
+	address string
+	stop    func()
+
+	mu   sync.Mutex
+	said bytes.Buffer // up to maxSaid bytes
+}
+
+const maxSaid = 1 << 16
+
+func (b *background) say(line string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.said.Len() < maxSaid {
+		b.said.WriteString(line + "\n")
+	}
+}
+
+// backgrounds are the servers that run, by what was run.
+var backgrounds = make(map[string]*background)
+
+func stopBackgrounds() {
+	for _, b := range backgrounds {
+		b.stop()
+	}
+}
+
+// listen returns where a program of Node.js listens that says so, without a
+// path. It is started once, and ends with the last test. Not for parallel
+// tests.
 func (p peers) listen(t testing.TB, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, p.node, args...)
+	name := strings.Join(args, " ")
+	b := backgrounds[name]
+	if b == nil {
+		b = p.start(t, args)
+		backgrounds[name] = b
+	}
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if t.Failed() && b.said.Len() > 0 {
+			t.Logf("%s said so far:\n%s", name, &b.said)
+		}
+	})
+	return b.address
+}
+
+func (p peers) start(t testing.TB, args []string) *background {
+	t.Helper()
+	cmd := exec.Command(p.node, args...)
 	// Held open: our own servers end with their stdin, and so with the tests.
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -164,9 +210,13 @@ func (p peers) listen(t testing.TB, args ...string) string {
 		t.Fatal(err)
 	}
 
+	b := new(background)
 	address := make(chan string, 1)
-	var said bytes.Buffer
 	ended := make(chan struct{})
+	b.stop = func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	}
 	go func() {
 		_ = cmd.Wait()
 		w.Close()
@@ -176,29 +226,23 @@ func (p peers) listen(t testing.TB, args ...string) string {
 		for lines := bufio.NewScanner(output); lines.Scan(); {
 			if found, ok := strings.CutPrefix(lines.Text(), "interop: listening on "); ok {
 				address <- found
-			} else if said.Len() < 1<<16 {
-				said.WriteString(lines.Text() + "\n")
+			} else {
+				b.say(lines.Text())
 			}
 		}
 		_, _ = io.Copy(io.Discard, output)
 	}()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-		if t.Failed() && said.Len() > 0 {
-			t.Logf("%s said:\n%s", filepath.Base(args[len(args)-2]), &said)
-		}
-	})
 
 	select {
-	case found := <-address:
-		return found
+	case b.address = <-address:
+		return b
 	case <-ended:
-		t.Fatalf("%v ended before it listened", args)
+		t.Fatalf("%v ended before it listened:\n%s", args, &b.said)
 	case <-time.After(patience):
+		b.stop()
 		t.Fatalf("%v does not listen after %v", args, patience)
 	}
-	return ""
+	return nil
 }
 
 // publishedNames asks a peer for its tools with the SDK alone: the measure
