@@ -107,6 +107,21 @@ func TestCounterparts(t *testing.T) {
 			callOwn(t, c.Server(want.spec.Name))
 		})
 	}
+	t.Run("collect", func(t *testing.T) {
+		got, want := make(map[string]bool), make(map[string]bool)
+		for _, r := range client.Collect(t.Context(), c, 0, func(ctx context.Context, s *client.Server) ([]client.Resource, error) { return s.Resources(ctx) }) {
+			if r.Err != nil {
+				t.Errorf("%s: %v", r.Server, r.Err)
+			}
+			got[r.Server] = len(r.Value) > 0
+		}
+		for _, peer := range all {
+			want[peer.spec.Name] = peer.spec.Name != "filesystem" // which has tools alone
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("servers with resources (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // callOwn calls tools of a server in testdata/interop. HTTP carries the city

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpctl/mcpctl/pkg/client"
@@ -21,189 +22,322 @@ import (
 // Everything that the client does, with each server of testdata/interop, in
 // each era and over each transport.
 func TestFeatures(t *testing.T) {
-	p := needPeers(t)
-	for _, peer := range counterparts(t, p) {
-		if !peer.own {
-			continue
+	for _, peer := range counterparts(t, needPeers(t)) {
+		if peer.own {
+			t.Run(peer.spec.Name, func(t *testing.T) { feature{peer, t.Context()}.all(t) })
 		}
-		t.Run(peer.spec.Name, func(t *testing.T) {
-			mastra := strings.HasPrefix(peer.spec.Name, "mastra")
-			action := client.Accept
-			var questions []string
-			peer.spec.Input = func(_ context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
-				questions = append(questions, r.Message)
-				return &client.InputAnswer{Action: action, Content: map[string]any{"answer": fmt.Sprint("answer ", len(questions))}}, nil
-			}
-			c := open(t, []counterpart{peer}, client.Options{})
-			srv := c.Server(peer.spec.Name)
-			ctx := t.Context()
-			call := func(t *testing.T, call client.Call) *client.Result {
-				t.Helper()
-				res, err := srv.Call(ctx, call)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return res
-			}
+	}
+}
 
-			// First of all, so that nothing has been listed yet.
-			t.Run("call", func(t *testing.T) {
-				res := call(t, client.Call{Tool: "weather", Arguments: map[string]any{"city": "Bergen"}})
-				if got := string(res.StructuredContent.(json.RawMessage)); got != `{"city":"Bergen","celsius":[6]}` {
-					t.Errorf("structured content %s", got)
-				}
-				if _, err := srv.Call(ctx, client.Call{Tool: "weather", Arguments: map[string]any{"city": 7}}); !errors.Is(err, client.ErrInvalidArguments) {
-					t.Errorf("error %v", err)
-				}
-				if _, err := srv.Call(ctx, client.Call{Tool: "fail"}); !errors.Is(err, client.ErrToolFailed) || !strings.Contains(err.Error(), "it did not work") {
-					t.Errorf("error %v", err)
-				}
-				if _, err := srv.Call(ctx, client.Call{Tool: "nothing"}); !errors.Is(err, client.ErrUnknownTool) {
-					t.Errorf("error %v", err)
-				}
-			})
-			t.Run("progress", func(t *testing.T) {
-				var got []client.Progress
-				call(t, client.Call{Tool: "progress", OnProgress: func(p client.Progress) { got = append(got, p) }})
-				if len(got) != 3 || got[0].Progress != 1 || got[2].Progress != 3 || got[2].Total != 3 {
-					t.Errorf("progress %+v", got)
-				}
-			})
-			t.Run("logs", func(t *testing.T) {
-				var got []string
-				call(t, client.Call{Tool: "log", LogLevel: "info", OnLog: func(m client.LogMessage) { got = append(got, m.Level) }})
-				want := []string{"info", "warning", "error"}
-				if !mastra && !slices.Equal(got, want) || mastra && len(got) == 0 {
-					t.Errorf("logs %q, want %q", got, want)
-				}
-			})
-			t.Run("input", func(t *testing.T) {
-				for _, rounds := range []int{1, 2} {
-					questions = nil
-					res := call(t, client.Call{Tool: "ask", Arguments: map[string]any{"rounds": rounds}})
-					if len(questions) != rounds || !strings.Contains(string(res.Raw), fmt.Sprint("answer ", rounds)) || !strings.Contains(string(res.Raw), "green") {
-						t.Errorf("%d rounds: questions %q, result %s", rounds, questions, res.Raw)
-					}
-				}
-				action = client.Decline
-				defer func() { action = client.Accept }()
-				res, err := srv.Call(ctx, client.Call{Tool: "ask", ToolErrors: client.ReturnToolErrors})
-				if err != nil || !strings.Contains(strings.ToLower(string(res.Raw)), "decline") {
-					t.Errorf("declined: %+v, %v", res, err)
-				}
-			})
-			t.Run("cancellation", func(t *testing.T) {
-				var counts struct{ Waiting, Cancelled int }
-				read := func(res *client.Result) {
-					t.Helper()
-					if err := json.Unmarshal(res.StructuredContent.(json.RawMessage), &counts); err != nil {
-						t.Fatal(err)
-					}
-				}
-				read(call(t, client.Call{Tool: "waited", Arguments: map[string]any{}}))
-				before := counts
-				stopped, stop := context.WithCancel(ctx)
-				failed := make(chan error, 1)
-				go func() {
-					_, err := srv.Call(stopped, client.Call{Tool: "wait"})
-					failed <- err
-				}()
-				call(t, client.Call{Tool: "waited", Arguments: map[string]any{"waiting": before.Waiting + 1}})
-				stop()
-				if err := <-failed; !errors.Is(err, context.Canceled) {
-					t.Errorf("error %v", err)
-				}
-				read(call(t, client.Call{Tool: "waited", Arguments: map[string]any{"cancelled": before.Cancelled + 1}}))
-				if counts.Cancelled != before.Cancelled+1 {
-					t.Errorf("%+v, before %+v", counts, before)
-				}
-			})
-			t.Run("list changed", func(t *testing.T) {
-				changed := make(chan struct{}, 10)
-				stop, err := srv.OnListChanged(ctx, client.KindTools, func(context.Context) { changed <- struct{}{} })
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer stop()
-				name := text(t, call(t, client.Call{Tool: "grow"}))
-				<-changed
-				if r := srv.Discover(ctx); r.Err != nil || !hasTool(r, name) {
-					t.Errorf("%s is not listed: %v", name, r.Err)
-				}
-			})
-			t.Run("resources", func(t *testing.T) {
-				updated := make(chan string, 10)
-				defer srv.OnUpdated(func(_ context.Context, uri string) { updated <- uri })()
-				for range 2 { // the second time for nothing
-					if err := srv.Subscribe(ctx, "memo://note"); err != nil {
-						t.Fatal(err)
-					}
-				}
-				edit := text(t, call(t, client.Call{Tool: "touch"}))
-				if uri := <-updated; uri != "memo://note" {
-					t.Errorf("updated %q", uri)
-				}
-				read, err := srv.ReadResource(ctx, "memo://note")
-				if err != nil || read.Contents[0].Text != "edit "+edit {
-					t.Errorf("resource %+v, %v; want edit %s", read, err, edit)
-				}
-				if err := srv.Unsubscribe(ctx, "memo://note"); err != nil {
-					t.Fatal(err)
-				}
-				list, err := srv.Resources(ctx)
-				if err != nil || len(list) == 0 || list[0].URI != "memo://note" {
-					t.Errorf("resources %+v, %v", list, err)
-				}
-				templates, err := srv.ResourceTemplates(ctx)
-				if err != nil || len(templates) != 1 {
-					t.Fatalf("templates %+v, %v", templates, err)
-				}
-				uri, err := templates[0].Expand(map[string]any{"city": "Oslo"})
-				if err != nil || uri != "memo://weather/Oslo" {
-					t.Errorf("uri %q, %v", uri, err)
-				}
-				if read, err := srv.ReadResource(ctx, uri); !mastra && (err != nil || read.Contents[0].Text != `{"city":"Oslo","celsius":[4]}`) {
-					t.Errorf("resource %+v, %v", read, err)
-				}
-			})
-			t.Run("prompts", func(t *testing.T) {
-				list, err := srv.Prompts(ctx)
-				if err != nil || len(list) != 1 || list[0].Name != "greet" {
-					t.Fatalf("prompts %+v, %v", list, err)
-				}
-				got, err := srv.GetPrompt(ctx, "greet", map[string]string{"name": "Ada"})
-				if err != nil || got.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada kindly." {
-					t.Errorf("prompt %+v, %v", got, err)
-				}
-				completions, err := srv.Complete(ctx, client.Completion{Prompt: "greet", Argument: "name", Value: "os"})
-				if mastra {
-					if !errors.Is(err, client.ErrNotSupported) {
-						t.Errorf("completion: %v", err)
-					}
-				} else if err != nil || !slices.Equal(completions.Values, []string{"Oslo", "Osaka"}) {
-					t.Errorf("completion %+v, %v", completions, err)
-				}
-			})
-			if peer.spec.Name == "ts-http-legacy" {
-				t.Run("lost stream", func(t *testing.T) {
-					if got := text(t, call(t, client.Call{Tool: "drop"})); got != "dropped" {
-						t.Errorf("got %q", got)
-					}
-				})
-				t.Run("lost session", func(t *testing.T) {
-					call(t, client.Call{Tool: "forget"})
-					if _, err := srv.Call(ctx, client.Call{Tool: "grow"}); !errors.Is(err, client.ErrSessionExpired) {
-						t.Errorf("error %v", err)
-					}
-					call(t, client.Call{Tool: "weather", Arguments: map[string]any{"city": "Oslo"}})
-					call(t, client.Call{Tool: "forget"})
-					if _, err := srv.Prompts(ctx); err != nil {
-						t.Errorf("a read is repeated: %v", err)
-					}
-				})
+// feature tests a counterpart.
+type feature struct {
+	counterpart
+	ctx context.Context
+}
+
+func (f feature) all(t *testing.T) {
+	srv := f.server(t)
+	// First of all, so that nothing has been listed yet.
+	t.Run("call", func(t *testing.T) { f.calls(t, srv) })
+	t.Run("progress", func(t *testing.T) { f.progress(t, srv) })
+	t.Run("logs", func(t *testing.T) { f.logs(t, srv) })
+	t.Run("input", f.input)
+	t.Run("cancellation", func(t *testing.T) { f.cancellation(t, srv) })
+	t.Run("changes", func(t *testing.T) { f.changes(t, srv) })
+	t.Run("resources", func(t *testing.T) { f.resources(t, srv) })
+	t.Run("prompts", func(t *testing.T) { f.prompts(t, srv) })
+	if f.spec.Name == "ts-http-legacy" {
+		t.Run("lost stream", func(t *testing.T) {
+			if got := text(t, f.call(t, srv, client.Call{Tool: "drop"})); got != "dropped" {
+				t.Errorf("got %q", got)
 			}
 		})
+		t.Run("lost session", func(t *testing.T) { f.lostSession(t, srv) })
 	}
+}
+
+func (f feature) mastra() bool { return strings.HasPrefix(f.spec.Name, "mastra") }
+
+// server connects once more.
+func (f feature) server(t *testing.T) *client.Server {
+	t.Helper()
+	return open(t, []counterpart{f.counterpart}, client.Options{}).Server(f.spec.Name)
+}
+
+// call makes a call that must succeed.
+func (f feature) call(t *testing.T, srv *client.Server, call client.Call) *client.Result {
+	t.Helper()
+	res, err := srv.Call(f.ctx, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func (f feature) calls(t *testing.T, srv *client.Server) {
+	res := f.call(t, srv, client.Call{Tool: "weather", Arguments: map[string]any{"city": "Bergen"}})
+	if got := string(res.StructuredContent.(json.RawMessage)); got != `{"city":"Bergen","celsius":[6]}` {
+		t.Errorf("structured content %s", got)
+	}
+	if _, err := srv.Call(f.ctx, client.Call{Tool: "weather", Arguments: map[string]any{"city": 7}}); !errors.Is(err, client.ErrInvalidArguments) {
+		t.Errorf("error %v", err)
+	}
+	res, err := srv.Call(f.ctx, client.Call{Tool: "fail"})
+	if !errors.Is(err, client.ErrToolFailed) || !strings.Contains(err.Error(), "it did not work") || !res.IsError {
+		t.Errorf("%+v, %v", res, err)
+	}
+	res, err = srv.Call(f.ctx, client.Call{Tool: "fail", ToolErrors: client.ReturnToolErrors})
+	if err != nil || !res.IsError || !strings.Contains(text(t, res), "it did not work") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if _, err := srv.Call(f.ctx, client.Call{Tool: "nothing"}); !errors.Is(err, client.ErrUnknownTool) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func (f feature) progress(t *testing.T, srv *client.Server) {
+	var got []client.Progress
+	f.call(t, srv, client.Call{Tool: "progress", ProgressToken: "steps", OnProgress: func(p client.Progress) { got = append(got, p) }})
+	var want []client.Progress
+	for i := range 3 {
+		want = append(want, client.Progress{
+			Server: f.spec.Name, Token: "steps", Progress: float64(i + 1), Total: 3, Message: fmt.Sprint("step ", i+1),
+		})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+}
+
+func (f feature) logs(t *testing.T, srv *client.Server) {
+	for level, want := range map[string][]string{
+		"debug": {"debug", "info", "warning", "error"},
+		"":      {"info", "warning", "error"},
+		"error": {"error"},
+		"off":   nil,
+	} {
+		var got []string
+		call := client.Call{Tool: "log", OnLog: func(m client.LogMessage) {
+			got = append(got, m.Level)
+			if !strings.Contains(string(m.Data), `"said":"`+m.Level+`"`) {
+				t.Errorf("message %+v", m)
+			}
+		}}
+		srv := srv
+		switch {
+		case f.revision == modern:
+			call.LogLevel = level
+		case level == "off":
+			// Older servers that nobody tells say what they like.
+			continue
+		default:
+			// It is one for the whole connection.
+			other := f
+			other.spec.LogLevel = level
+			srv = other.server(t)
+		}
+		f.call(t, srv, call)
+		if !slices.Equal(got, want) {
+			t.Errorf("level %q: logs %q, want %q", level, got, want)
+		}
+	}
+}
+
+func (f feature) input(t *testing.T) {
+	var (
+		action    client.Action
+		questions []string
+	)
+	f.spec.Input = func(_ context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
+		questions = append(questions, r.Message)
+		// The server has a default for the colour.
+		return &client.InputAnswer{Action: action, Content: map[string]any{"answer": fmt.Sprint("answer ", len(questions))}}, nil
+	}
+	srv := f.server(t)
+	for _, test := range []struct {
+		action client.Action
+		rounds int
+		asked  int
+		want   string
+		mastra string // which has words of its own
+	}{
+		{client.Accept, 1, 1, `[{"answer":"answer 1","colour":"green"}]`, ""},
+		{client.Accept, 2, 2, `[{"answer":"answer 1","colour":"green"},{"answer":"answer 2","colour":"green"}]`, ""},
+		{client.Decline, 2, 1, "decline", "Tool 'ask' was declined"},
+		{client.Cancel, 1, 1, "cancel", "Tool 'ask' was cancelled"},
+	} {
+		action, questions = test.action, nil
+		res := f.call(t, srv, client.Call{Tool: "ask", Arguments: map[string]any{"rounds": test.rounds}, ToolErrors: client.ReturnToolErrors})
+		want := test.want
+		if f.mastra() && test.mastra != "" {
+			want = test.mastra
+		}
+		if got := text(t, res); got != want {
+			t.Errorf("%s of %d: %s, want %s", test.action, test.rounds, got, want)
+		}
+		var asked []string
+		for i := range test.asked {
+			asked = append(asked, fmt.Sprint("Question ", i+1))
+		}
+		if !slices.Equal(questions, asked) {
+			t.Errorf("%s of %d: questions %q, want %q", test.action, test.rounds, questions, asked)
+		}
+	}
+
+	// A client that answers nothing is not asked.
+	f.spec.Input = nil
+	_, err := f.server(t).Call(f.ctx, client.Call{Tool: "ask"})
+	rpc, _ := errors.AsType[*jsonrpc.Error](err)
+	if f.revision == modern && (rpc == nil || rpc.Code != mcp.CodeMissingRequiredClientCapabilities) || f.revision == legacy && !errors.Is(err, client.ErrToolFailed) {
+		t.Errorf("without a handler: %v", err)
+	}
+}
+
+func (f feature) cancellation(t *testing.T, srv *client.Server) {
+	// waited returns once so many calls have waited and were cancelled.
+	waited := func(arguments map[string]any) (counts struct{ Waiting, Cancelled int }) {
+		t.Helper()
+		res := f.call(t, srv, client.Call{Tool: "waited", Arguments: arguments})
+		if err := json.Unmarshal(res.StructuredContent.(json.RawMessage), &counts); err != nil {
+			t.Fatal(err)
+		}
+		return counts
+	}
+	before := waited(map[string]any{})
+	ctx, stop := context.WithCancel(f.ctx)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := srv.Call(ctx, client.Call{Tool: "wait"})
+		failed <- err
+	}()
+	waited(map[string]any{"waiting": before.Waiting + 1})
+	stop()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if after := waited(map[string]any{"cancelled": before.Cancelled + 1}); after.Waiting != before.Waiting+1 || after.Cancelled != before.Cancelled+1 {
+		t.Errorf("%+v, before %+v", after, before)
+	}
+}
+
+func (f feature) changes(t *testing.T, srv *client.Server) {
+	// More than there will be: handlers do not wait.
+	changed, updated := make(chan struct{}, 100), make(chan string, 100)
+	stop, err := srv.OnListChanged(f.ctx, client.KindTools, func(context.Context) { changed <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	defer srv.OnUpdated(func(_ context.Context, uri string) { updated <- uri })()
+	for range 2 { // the second time for nothing
+		if err := srv.Subscribe(f.ctx, "memo://note"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := srv.Discover(f.ctx); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	grow := func() {
+		t.Helper()
+		name := text(t, f.call(t, srv, client.Call{Tool: "grow"}))
+		<-changed
+		if r := srv.Discover(f.ctx); r.Err != nil || !hasTool(r, name) {
+			t.Errorf("%s is not listed: %v", name, r.Err)
+		}
+	}
+	touch := func() {
+		t.Helper()
+		edit := text(t, f.call(t, srv, client.Call{Tool: "touch"}))
+		if read, err := srv.ReadResource(f.ctx, "memo://note"); err != nil || read.Contents[0].Text != "edit "+edit {
+			t.Errorf("resource %+v, %v; want edit %s", read, err, edit)
+		}
+	}
+	grow()
+	touch()
+	if uri := <-updated; uri != "memo://note" {
+		t.Errorf("updated %q", uri)
+	}
+	if len(changed)+len(updated) != 0 {
+		t.Errorf("told of %d changes and %d updates too many", len(changed), len(updated))
+	}
+	if err := srv.Unsubscribe(f.ctx, "memo://note"); err != nil {
+		t.Fatal(err)
+	}
+	touch()
+	// What comes later comes later, but for updates, which changes may
+	// overtake that arrive at the same time.
+	grow()
+	grow()
+	if len(updated) != 0 {
+		t.Errorf("told of %d updates after unsubscribing", len(updated))
+	}
+}
+
+func (f feature) resources(t *testing.T, srv *client.Server) {
+	list, err := srv.Resources(f.ctx)
+	if err != nil || len(list) != 1 || list[0].URI != "memo://note" || list[0].MIMEType != "text/plain" {
+		t.Errorf("resources %+v, %v", list, err)
+	}
+	templates, err := srv.ResourceTemplates(f.ctx)
+	if err != nil || len(templates) != 1 {
+		t.Fatalf("templates %+v, %v", templates, err)
+	}
+	uri, err := templates[0].Expand(map[string]any{"city": "Oslo"})
+	if err != nil || uri != "memo://weather/Oslo" {
+		t.Errorf("uri %q, %v", uri, err)
+	}
+	read, err := srv.ReadResource(f.ctx, uri)
+	rpc, _ := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case f.mastra(): // reads only what it lists
+		if rpc == nil || rpc.Code != jsonrpc.CodeInvalidParams {
+			t.Errorf("resource %+v, %v", read, err)
+		}
+	case err != nil || read.Contents[0].Text != `{"city":"Oslo","celsius":[4]}`:
+		t.Errorf("resource %+v, %v", read, err)
+	}
+	completions, err := srv.Complete(f.ctx, client.Completion{Template: templates[0].URITemplate, Argument: "city", Value: "l"})
+	f.completes(t, completions, err, "Lima")
+}
+
+func (f feature) prompts(t *testing.T, srv *client.Server) {
+	list, err := srv.Prompts(f.ctx)
+	if err != nil || len(list) != 1 || list[0].Name != "greet" || len(list[0].Arguments) != 2 {
+		t.Fatalf("prompts %+v, %v", list, err)
+	}
+	got, err := srv.GetPrompt(f.ctx, "greet", map[string]string{"name": "Ada"})
+	if err != nil || got.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada kindly." {
+		t.Errorf("prompt %+v, %v", got, err)
+	}
+	completions, err := srv.Complete(f.ctx, client.Completion{Prompt: "greet", Argument: "name", Value: "os"})
+	f.completes(t, completions, err, "Oslo", "Osaka")
+}
+
+// completes checks a completion, of which Mastra has none.
+func (f feature) completes(t *testing.T, got *client.Completions, err error, want ...string) {
+	t.Helper()
+	switch {
+	case f.mastra():
+		if !errors.Is(err, client.ErrNotSupported) {
+			t.Errorf("completion: %v", err)
+		}
+	case err != nil || !slices.Equal(got.Values, want):
+		t.Errorf("completion %+v, %v; want %q", got, err, want)
+	}
+}
+
+func (f feature) lostSession(t *testing.T, srv *client.Server) {
+	f.call(t, srv, client.Call{Tool: "forget"})
+	if _, err := srv.Call(f.ctx, client.Call{Tool: "grow"}); !errors.Is(err, client.ErrSessionExpired) {
+		t.Errorf("error %v", err)
+	}
+	f.call(t, srv, client.Call{Tool: "weather", Arguments: map[string]any{"city": "Oslo"}})
+	f.call(t, srv, client.Call{Tool: "forget"})
+	if _, err := srv.Prompts(f.ctx); err != nil {
+		t.Errorf("a read is repeated: %v", err)
+	}
+	f.call(t, srv, client.Call{Tool: "forget"})
+	f.call(t, srv, client.Call{Tool: "weather", Arguments: map[string]any{"city": "Oslo"}, Repeatable: true})
 }
 
 // The reference server has a bit of everything, and speaks the older revisions
@@ -260,31 +394,32 @@ func TestEverything(t *testing.T) {
 			if err := srv.Unsubscribe(ctx, resources[0].URI); err != nil {
 				t.Errorf("unsubscribe: %v", err)
 			}
+			templates, err := srv.ResourceTemplates(ctx)
+			if err != nil || len(templates) == 0 {
+				t.Fatalf("templates %d, %v", len(templates), err)
+			}
+			uri, err := templates[0].Expand(map[string]any{"resourceId": "7"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read, err := srv.ReadResource(ctx, uri); err != nil || !strings.HasPrefix(read.Contents[0].Text, "Resource 7: ") {
+				t.Errorf("resource %s: %+v, %v", uri, read, err)
+			}
 			prompts, err := srv.Prompts(ctx)
 			if err != nil || len(prompts) == 0 {
 				t.Errorf("prompts %d, %v", len(prompts), err)
 			}
+			completions, err := srv.Complete(ctx, client.Completion{
+				Prompt: "completable-prompt", Argument: "name", Value: "A", Arguments: map[string]string{"department": "Engineering"},
+			})
+			if err != nil || !slices.Equal(completions.Values, []string{"Alice"}) {
+				t.Errorf("completion %+v, %v", completions, err)
+			}
+			prompt, err := srv.GetPrompt(ctx, "completable-prompt", map[string]string{"department": "Engineering", "name": "Alice"})
+			if err != nil || prompt.Messages[0].Content.(*mcp.TextContent).Text != "Please promote Alice to the head of the Engineering team." {
+				t.Errorf("prompt %+v, %v", prompt, err)
+			}
 		})
-	}
-}
-
-// What all servers have, asked at once.
-func TestCollect(t *testing.T) {
-	all := counterparts(t, needPeers(t))
-	c := open(t, all, client.Options{})
-	got := make(map[string]bool)
-	for _, r := range client.Collect(t.Context(), c, 0, func(ctx context.Context, s *client.Server) ([]client.Resource, error) { return s.Resources(ctx) }) {
-		if r.Err != nil {
-			t.Errorf("%s: %v", r.Server, r.Err)
-		}
-		got[r.Server] = len(r.Value) > 0
-	}
-	want := make(map[string]bool)
-	for _, peer := range all {
-		want[peer.spec.Name] = peer.spec.Name != "filesystem" // which has tools alone
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("servers with resources (-want +got):\n%s", diff)
 	}
 }
 
