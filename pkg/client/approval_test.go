@@ -132,14 +132,18 @@ func TestApprovalIsAskedLast(t *testing.T) {
 	// A decision that was not waited for is none.
 	gone, cancel := context.WithCancel(ctx)
 	decision = nil
-	handlers.Approve = func(context.Context, client.Approval) (bool, error) {
-		cancel()
-		return true, nil
+	for _, failure := range []error{nil, context.Canceled} {
+		handlers.Approve = func(context.Context, client.Approval) (bool, error) {
+			cancel()
+			return true, failure
+		}
+		srv = s.start(t, client.Options{Handlers: handlers})
+		err = errOf(srv.Call(gone, client.Call{Tool: "plain"}))
+		if serverError(t, err).Class != client.ClassCancelled {
+			t.Errorf("error %v", err)
+		}
+		expect("cancelled", err, context.Canceled, "", 6)
+		gone, cancel = context.WithCancel(ctx)
+		defer cancel()
 	}
-	srv = s.start(t, client.Options{Handlers: handlers})
-	err = errOf(srv.Call(gone, client.Call{Tool: "plain"}))
-	if serverError(t, err).Class != client.ClassCancelled {
-		t.Errorf("error %v", err)
-	}
-	expect("cancelled", err, context.Canceled, "", 6)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,9 @@ import (
 // changes on one stream after the other.
 type teller struct {
 	*spy
-	refuse func(n int) int // the status of the nth listen request, 0 for success
+	// refuse is the status of the nth listen request, 0 for success, or
+	// unreachable or silent.
+	refuse func(n int) int
 	honour func(filter string) string
 	// challenge is WWW-Authenticate of what is refused, ends says that streams
 	// on which there is nothing to tell end.
@@ -38,6 +41,11 @@ type teller struct {
 	n       int
 	streams []*told
 }
+
+const (
+	unreachable = -1 // nothing listens there
+	silent      = -2 // there is no answer
+)
 
 // told is one stream.
 type told struct {
@@ -92,7 +100,14 @@ func (t *teller) RoundTrip(r *http.Request) (*http.Response, error) {
 	n := t.n
 	t.mu.Unlock()
 	if t.refuse != nil {
-		if status := t.refuse(n); status != 0 {
+		switch status := t.refuse(n); status {
+		case 0:
+		case unreachable:
+			return nil, syscall.ECONNREFUSED
+		case silent:
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		default:
 			return &http.Response{StatusCode: status, Header: http.Header{"Www-Authenticate": {t.challenge}}, Body: http.NoBody, Request: r}, nil
 		}
 	}
@@ -110,11 +125,13 @@ func (t *teller) RoundTrip(r *http.Request) (*http.Response, error) {
 		if t.honour != nil {
 			agreed = t.honour(agreed)
 		}
-		s.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":%s,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, agreed, s.id))
+		ack := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":%s,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, agreed, s.id)
 		if t.ends && !strings.ContainsAny(agreed, `"`) {
-			s.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, s.id))
+			s.send(fmt.Sprintf("%s\n\ndata: "+`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, ack, s.id))
 			out.Close()
+			return
 		}
+		s.send(ack)
 	}()
 	return &http.Response{
 		StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: in, Request: r,
@@ -209,49 +226,51 @@ func TestOneStream(t *testing.T) {
 // A stream that breaks is opened anew, with pauses that grow, and nobody has to
 // ask.
 func TestStreamIsRestored(t *testing.T) {
-	s := &teller{refuse: func(n int) int {
-		if n > 1 && n < 6 {
-			return http.StatusServiceUnavailable
-		}
-		return 0
-	}}
-	telling(t, s, func(t *testing.T, srv *client.Server, errs func() []error) {
-		var got []string
-		defer srv.OnUpdated(func(_ context.Context, uri string) { got = append(got, uri) })()
-		if err := srv.Subscribe(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		s.open()[0].out.Close()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if s.count() != 6 || len(s.open()) != 1 {
-			t.Fatalf("%d attempts", s.count())
-		}
-		s.open()[0].updated("a")
-		synctest.Wait()
-		if !slices.Equal(got, []string{"a"}) {
-			t.Errorf("told %q", got)
-		}
-		// Once for all of the outage.
-		if e := errs(); len(e) != 1 || serverError(t, e[0]).HTTPStatus != http.StatusServiceUnavailable {
-			t.Errorf("errors %v after %v", e, time.Since(start))
-		}
-		// One that ends each second does not stop anything either.
-		for range 10 {
-			open := s.open()
-			if len(open) != 1 {
-				t.Fatalf("%d streams", len(open))
+	for _, trouble := range []int{http.StatusServiceUnavailable, unreachable, silent} {
+		s := &teller{refuse: func(n int) int {
+			if n > 1 && n < 6 {
+				return trouble
 			}
-			open[0].send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, open[0].id))
-			open[0].out.Close()
-			time.Sleep(2 * time.Second)
+			return 0
+		}}
+		telling(t, s, func(t *testing.T, srv *client.Server, errs func() []error) {
+			var got []string
+			defer srv.OnUpdated(func(_ context.Context, uri string) { got = append(got, uri) })()
+			if err := srv.Subscribe(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			s.open()[0].out.Close()
+			time.Sleep(10 * time.Minute)
 			synctest.Wait()
-		}
-		if s.count() != 16 {
-			t.Errorf("%d streams", s.count())
-		}
-	})
+			if s.count() != 6 || len(s.open()) != 1 {
+				t.Fatalf("%d attempts", s.count())
+			}
+			s.open()[0].updated("a")
+			synctest.Wait()
+			if !slices.Equal(got, []string{"a"}) {
+				t.Errorf("told %q", got)
+			}
+			// Once for all of the outage.
+			want := map[int]client.Class{http.StatusServiceUnavailable: client.ClassHTTP, unreachable: client.ClassRefused, silent: client.ClassTimeout}[trouble]
+			if e := errs(); len(e) != 1 || serverError(t, e[0]).Class != want {
+				t.Errorf("errors %v", e)
+			}
+			// One that ends each second does not stop anything either.
+			for range 10 {
+				open := s.open()
+				if len(open) != 1 {
+					t.Fatalf("%d streams", len(open))
+				}
+				open[0].send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, open[0].id))
+				open[0].out.Close()
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+			}
+			if s.count() != 16 {
+				t.Errorf("%d streams", s.count())
+			}
+		})
+	}
 }
 
 // A login, or a refusal, is not tried again by itself; asking again is.
@@ -302,7 +321,68 @@ func TestStreamStops(t *testing.T) {
 			if e := errs(); len(e) != 1 {
 				t.Errorf("errors %v", e)
 			}
+			// Whoever asks at the moment at which it stops is not forgotten.
+			for range 50 {
+				refused = true
+				s.open()[0].out.Close()
+				synctest.Wait()
+				if err := srv.Subscribe(t.Context(), "a"); err == nil {
+					t.Fatal("it was not refused")
+				}
+				refused = false
+				if err := srv.Subscribe(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+			}
 		})
+	}
+}
+
+// Once it was asked for again, a stream that had stopped is restored as any.
+func TestStreamGoesOnAfterAStop(t *testing.T) {
+	var status atomic.Int32
+	s := &teller{refuse: func(int) int { return int(status.Load()) }}
+	telling(t, s, func(t *testing.T, srv *client.Server, _ func() []error) {
+		if err := srv.Subscribe(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		status.Store(http.StatusUnauthorized)
+		s.open()[0].out.Close()
+		time.Sleep(time.Hour)
+		status.Store(http.StatusServiceUnavailable)
+		if err := srv.Subscribe(t.Context(), "a"); err == nil || s.count() != 3 {
+			t.Errorf("%v after %d attempts", err, s.count())
+		}
+		status.Store(0)
+		time.Sleep(time.Minute)
+		if got := filters(s.open()); got != `{"resourceSubscriptions":["a"]}` {
+			t.Errorf("open %s", got)
+		}
+	})
+}
+
+// A connection that breaks over what a server sends is made anew for its
+// subscriptions, too.
+func TestSubscriptionsAfterRubbish(t *testing.T) {
+	var log logBuffer
+	failed := make(chan error, 1)
+	srv := open(t, client.Options{Logger: log.logger(), MaxMessageSize: 10_000, Handlers: client.Handlers{
+		Error: func(_ context.Context, err error) { failed <- err },
+	}}, client.Spec{
+		Name: "srv", Timeout: 20 * time.Second,
+		Stdio: &client.Stdio{Command: os.Args[0], Args: []string{stressServer, "size", "legacy"}},
+	}).Server("srv")
+	if err := srv.Subscribe(t.Context(), "memo://a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := srv.Call(t.Context(), client.Call{Tool: "t", Arguments: map[string]any{"size": 20_000}}); err == nil {
+		t.Error("a message was not too large")
+	}
+	eventually(t, func() bool { return strings.Count(log.String(), `"msg":"connected"`) == 2 })
+	select {
+	case err := <-failed:
+		t.Errorf("the handler was told of %v", err)
+	default:
 	}
 }
 
