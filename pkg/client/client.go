@@ -195,8 +195,9 @@ func (c *Client) begin(ctx context.Context) (context.Context, context.CancelCaus
 // Close ends the client: operations under way fail with [ErrClosed], sessions
 // are closed, and child processes are asked to end and made to if they do not
 // within a few seconds, or when ctx ends. When Close returns, no child process
-// of the client and no descendant in its group is left. Closing twice is fine.
-// The error is the one of ctx.
+// of the client and no descendant in its group is left. Close waits for
+// handlers that run, but not beyond ctx. Closing twice is fine. The error is
+// the one of ctx.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -204,7 +205,15 @@ func (c *Client) Close(ctx context.Context) error {
 		(*cancel)(ErrClosed)
 	}
 	c.mu.Unlock()
-	c.wg.Wait()
+	ended := make(chan struct{})
+	go func() {
+		c.wg.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done(): // a handler does not come back
+	}
 	var wg sync.WaitGroup
 	for _, s := range c.servers {
 		wg.Go(func() {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +25,8 @@ type rawMessage struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 
-	gone <-chan struct{} // closed when an HTTP client has left
+	left <-chan struct{} // closed when an HTTP client has left
+	gone <-chan struct{} // the same, where that is how it says so
 }
 
 // arg returns an argument of a tool call.
@@ -114,8 +116,8 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := bufio.NewWriterSize(w, 64<<10)
-	if !s.legacy { // where a client that leaves says so
-		m.gone = r.Context().Done()
+	if m.left = r.Context().Done(); !s.legacy {
+		m.gone = m.left
 	}
 	s.handle(m, func(text string) {
 		fmt.Fprintf(out, "data: %s\n\n", text)
@@ -164,8 +166,14 @@ func init() {
 	if len(os.Args) < 4 || os.Args[1] != stressServer {
 		return
 	}
+	writeStressPID()
 	newRawServer(misbehaviours[os.Args[2]], os.Args[3] == "legacy").serve(os.Stdin, os.Stdout)
 	os.Exit(0)
+}
+
+// legacyEra reports which era [raw] has started.
+func legacyEra(spec client.Spec, s *rawServer) bool {
+	return s != nil && s.legacy || spec.Stdio != nil && slices.Contains(spec.Stdio.Args, "legacy")
 }
 
 // raw starts a misbehaving server over each transport in each era.
@@ -268,7 +276,11 @@ var misbehaviours = map[string]misbehaviour{
 		// What is answered is answered before the next request is read.
 		if want, _ := strconv.Atoi(m.arg("want")); want > 0 {
 			for s.count("answer")-before < want {
-				time.Sleep(time.Millisecond) // polls its own reader
+				select {
+				case <-m.left:
+					return
+				case <-time.After(time.Millisecond): // polls its own reader
+				}
 			}
 		}
 		send(result(m.ID, fmt.Sprint(s.count("answer")-before)))

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -324,7 +323,7 @@ func TestStressConcurrentCalls(t *testing.T) {
 // not answered at all.
 func TestStressServerRequests(t *testing.T) {
 	raw(t, "requests", func(t *testing.T, spec client.Spec, s *rawServer) {
-		legacy := spec.Stdio != nil && slices.Contains(spec.Stdio.Args, "legacy") || s != nil && s.legacy
+		legacy := legacyEra(spec, s)
 		var asked, most, now atomic.Int32
 		spec.Input = func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
 			asked.Add(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -185,13 +186,31 @@ func (b *inbox) background(f func(life context.Context)) {
 	b.tasks.Go(func() { f(b.life) })
 }
 
-// shut ends what runs in the background and waits for it.
-func (b *inbox) shut() {
+// shutGrace is how long what was told to end may take once nobody is patient
+// any longer.
+const shutGrace = 250 * time.Millisecond
+
+// shut ends what runs in the background and waits for it, in vain for a
+// handler that does not look at its context.
+func (b *inbox) shut(ctx context.Context) {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
 	b.kill()
-	b.tasks.Wait()
+	ended := make(chan struct{})
+	go func() {
+		b.tasks.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-ended:
+	case <-time.After(shutGrace):
+	}
 }
 
 // take takes a notification or a request.

@@ -136,7 +136,7 @@ func (c *oldSSE) send(ctx context.Context, msg []byte) error {
 func (c *oldSSE) SetRevision(revision string) { c.revision.Store(&revision) }
 
 // Close implements [Conn].
-func (c *oldSSE) Close(context.Context) {
+func (c *oldSSE) Close(ctx context.Context) {
 	c.end(ErrClosed)
-	c.shut()
+	c.shut(ctx)
 }

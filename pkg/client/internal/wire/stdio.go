@@ -66,21 +66,23 @@ func StartStdio(cmd Command, cfg StdioConfig) (*Stdio, error) {
 // Close implements [Conn]. When it returns, the process and its descendants in
 // its group are gone.
 func (c *Stdio) Close(ctx context.Context) {
-	c.shutStreams()
+	c.shutStreams(ctx)
 	c.proc.stop(ctx)
 }
 
 // Abort is Close for a process that has already shown that it does not behave.
 func (c *Stdio) Abort() {
-	c.shutStreams()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	c.shutStreams(ctx)
 	c.proc.abort()
 }
 
-func (c *Stdio) shutStreams() {
+func (c *Stdio) shutStreams(ctx context.Context) {
 	c.end(ErrClosed)
 	c.closing.Do(func() { close(c.closed) })
 	c.proc.stdin.Close()
-	c.shut()
+	c.shut(ctx)
 }
 
 // Settle waits, for a moment and no longer than ctx, until it is known how a

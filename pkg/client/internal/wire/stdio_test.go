@@ -62,5 +62,5 @@ func TestCancelledCallsAreForgotten(t *testing.T) {
 	if want := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"cancelled"}}`; len(sent) != 2 || sent[1] != want {
 		t.Errorf("sent %q", sent)
 	}
-	d.shut()
+	d.shut(t.Context())
 }

@@ -361,7 +361,7 @@ func (c *streamable) Close(ctx context.Context) {
 	}
 	defer close(c.closed)
 	c.end(ErrClosed)
-	c.inbox.shut()
+	c.inbox.shut(ctx)
 	if session != "" && over == nil {
 		c.leaveSession(ctx, session)
 	}

@@ -40,7 +40,8 @@ type Conn interface {
 	Done() <-chan struct{}
 	Err() error
 	// Close ends the connection and whatever is under way on it, and returns
-	// when nothing of it is left. It is polite for as long as ctx allows.
+	// when nothing of it is left. It is polite for as long as ctx allows, and
+	// waits no longer for a handler that does not come back.
 	Close(ctx context.Context)
 }
 
