@@ -302,7 +302,7 @@ func (s *Server) Follow(ctx context.Context, notify func(method string, params j
 		case err == nil:
 			stops = append(stops, undo)
 		case isAnswer(err):
-			// Some promise to tell and have no way to be asked.
+			// It promises to tell and refuses to be asked.
 			s.log.Debug("the server does not tell about changes", "kind", kind, "err", err)
 		case !errors.Is(err, ErrNotSupported):
 			stop()

@@ -155,6 +155,9 @@ func (p *Proxy) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if _, ok := forwarded[method]; !ok {
 			return next(ctx, method, req)
 		}
+		if p.life.Err() != nil {
+			return nil, errClosed
+		}
 		params, err := json.Marshal(req.GetParams())
 		if err != nil {
 			return nil, errParams
