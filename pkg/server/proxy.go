@@ -204,6 +204,10 @@ func (x *exchange) refuse(context.Context, string, json.RawMessage) (json.RawMes
 	return nil, errAsks
 }
 
+// metaLogLevel asks for the logs of one request (specification 2026-07-28,
+// logging).
+const metaLogLevel = "io.modelcontextprotocol/logLevel"
+
 // Bounds of a conversation.
 const (
 	maxRounds    = 32
@@ -225,7 +229,7 @@ func (x *exchange) converse(ctx context.Context, params json.RawMessage) (json.R
 	}
 	meta[mcp.MetaKeyClientCapabilities] = abilities(x.session)
 	if level := x.level(x.session); level != "" {
-		meta[mcp.MetaKeyLogLevel], _ = json.Marshal(level) // a string always encodes
+		meta[metaLogLevel], _ = json.Marshal(level) // a string always encodes
 	}
 	doc["_meta"], _ = json.Marshal(meta) // made of valid parts
 	pause := firstPause
@@ -504,7 +508,6 @@ func pass(ctx context.Context, session *mcp.ServerSession, method string, params
 		return session.NotifyProgress(ctx, n)
 	case "notifications/message":
 		var n struct {
-			//lint:ignore SA1019 logging is deprecated, and servers log all the same
 			mcp.LoggingMessageParams
 			Data json.RawMessage `json:"data"`
 		}
@@ -512,7 +515,7 @@ func pass(ctx context.Context, session *mcp.ServerSession, method string, params
 			return err
 		}
 		n.LoggingMessageParams.Data = n.Data
-		//lint:ignore SA1019 the same
+		//lint:ignore SA1019 logging is deprecated, and servers log all the same
 		return session.Log(ctx, &n.LoggingMessageParams)
 	}
 	return nil

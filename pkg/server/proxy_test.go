@@ -521,7 +521,7 @@ func TestProxyTellsWhoAsks(t *testing.T) {
 			if caps := string(got.Meta[mcp.MetaKeyClientCapabilities]); caps != test.capabilities {
 				t.Errorf("capabilities %s, want %s", caps, test.capabilities)
 			}
-			if level := string(got.Meta[mcp.MetaKeyLogLevel]); level != test.want {
+			if level := string(got.Meta["io.modelcontextprotocol/logLevel"]); level != test.want {
 				t.Errorf("level %s, want %s", level, test.want)
 			}
 		})
