@@ -62,8 +62,20 @@ func parseMessage(text []byte) (*message, error) {
 	case method != nil && (json.Unmarshal(method, &m.method) != nil || m.method == ""):
 		return nil, errUndecodable
 	}
+	if m.isResponse() {
+		m.params = nil
+	} else {
+		m.result, m.err = nil, nil
+	}
+	if kept := len(m.params) + len(m.result) + len(m.err); len(text) > maxIdle && kept < len(text)/2 {
+		// What is kept must not keep a large text alive that nobody counts.
+		m.params, m.result, m.err = bytes.Clone(m.params), bytes.Clone(m.result), bytes.Clone(m.err)
+	}
 	return m, nil
 }
+
+// maxIdle is how much of a text, in bytes, may stay in memory for nothing.
+const maxIdle = 4 << 10
 
 // parseMessages reads one message, or several in a batch, which servers of
 // revision 2025-03-26 may send. Those before one that cannot be decoded are
@@ -78,7 +90,12 @@ func parseMessages(text []byte) ([]*message, error) {
 		if !json.Valid(text) {
 			return nil, nil
 		}
-		texts, _ = schemadoc.ItemsValid(text)
+		// Each is kept as long as its own reader likes.
+		if texts, _ = schemadoc.ItemsValid(text); len(text) > maxIdle {
+			for i := range texts {
+				texts[i] = bytes.Clone(texts[i])
+			}
+		}
 	}
 	var found []*message
 	var broken error
