@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -322,7 +324,7 @@ func TestStreamStops(t *testing.T) {
 				t.Errorf("errors %v", e)
 			}
 			// Whoever asks at the moment at which it stops is not forgotten.
-			for range 50 {
+			for range 500 {
 				refused = true
 				s.open()[0].out.Close()
 				synctest.Wait()
@@ -516,7 +518,7 @@ func TestNotHonoured(t *testing.T) {
 func TestNothingHonoured(t *testing.T) {
 	s := &teller{ends: true, honour: func(string) string { return "{}" }}
 	telling(t, s, func(t *testing.T, srv *client.Server, errs func() []error) {
-		for range 20 { // what comes first is not decided by luck
+		for range 20 {
 			if err := srv.Subscribe(t.Context(), "no"); !errors.Is(err, client.ErrNotSupported) || serverError(t, err).Class != client.ClassSupport || !strings.Contains(err.Error(), "2026-07-28") {
 				t.Errorf("error %v", err)
 			}
@@ -693,6 +695,79 @@ func TestSubscriptionsThatAreNotAnnounced(t *testing.T) {
 		if err == nil {
 			stop()
 		}
+	}
+}
+
+// waveringServer is the first argument of a test binary that is a server which
+// agrees to everything, but not when the file that it is given exists: then it
+// agrees to tools alone, and says so last of all.
+const waveringServer = "wavering-server"
+
+func init() {
+	if len(os.Args) != 3 || os.Args[1] != waveringServer {
+		return
+	}
+	_, err := os.Stat(os.Args[2])
+	agrees := err != nil
+	_ = os.WriteFile(os.Args[2], nil, 0o600)
+	held, ended := "", 0
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Notifications json.RawMessage }
+		}
+		_ = json.Unmarshal(lines.Bytes(), &m)
+		filter := string(m.Params.Notifications)
+		ack := func(agreed string) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":%s,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, agreed, m.ID)
+		}
+		switch {
+		case m.Method == "server/discover":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{"subscribe":true}}}}`+"\n", m.ID)
+		case m.Method != "subscriptions/listen":
+		case agrees:
+			fmt.Println(ack(filter))
+		case strings.Contains(filter, "tools"):
+			held = ack(filter)
+		default:
+			fmt.Println(ack("{}"))
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`+"\n", m.ID)
+			ended++
+		}
+		if held != "" && ended == 20 {
+			fmt.Println(held)
+		}
+	}
+	os.Exit(0)
+}
+
+// The same over stdio, where what a server agrees to may come after that it
+// has ended something else.
+func TestNoLongerHonouredByAProcess(t *testing.T) {
+	failed := make(chan error, 10)
+	srv := open(t, client.Options{Handlers: client.Handlers{
+		Error: func(_ context.Context, err error) { failed <- err },
+	}}, client.Spec{
+		Name: "srv", Timeout: 20 * time.Second,
+		Stdio: &client.Stdio{Command: os.Args[0], Args: []string{waveringServer, filepath.Join(t.TempDir(), "seen")}},
+	}).Server("srv")
+	stop, err := srv.OnListChanged(t.Context(), client.KindTools, func(context.Context) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	for i := range 20 {
+		if err := srv.Subscribe(t.Context(), fmt.Sprint("memo://", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := srv.Reconnect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; !errors.Is(err, client.ErrNotSupported) || !strings.Contains(err.Error(), "no longer agrees to tell about memo://") {
+		t.Errorf("error %v", err)
 	}
 }
 
