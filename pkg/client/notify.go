@@ -250,7 +250,9 @@ func (s *session) notified(n wire.Notification) {
 	case "notifications/resources/updated":
 		if uri := text(member(n.Params, "uri")); uri != "" {
 			srv.lists.forgetResource(uri)
-			srv.mailbox.postUpdated(uri)
+			if srv.subs.current(s, n) {
+				srv.mailbox.postUpdated(uri)
+			}
 		}
 	case "notifications/subscriptions/acknowledged", "notifications/cancelled":
 		srv.subs.notified(s, n)

@@ -672,6 +672,21 @@ func (m *subscriptions) notified(sess *session, n wire.Notification) {
 	close(st.acked)
 }
 
+// current reports whether a notification belongs to a stream that has not been
+// given up, as far as the server says to which it belongs. On a channel that
+// everything shares it may have been sent before the server learnt of the end.
+func (m *subscriptions) current(sess *session, n wire.Notification) bool {
+	raw := member(member(n.Params, "_meta"), metaSubscriptionID)
+	id, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || !sess.modern() {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	st := m.streams[id]
+	return st != nil && st.session == sess
+}
+
 // metaSubscriptionID correlates notifications with their stream.
 const metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 
