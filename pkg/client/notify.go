@@ -20,9 +20,40 @@ const (
 	KindPrompts   Kind = "prompts"
 )
 
-// maxMail bounds how many notifications wait for a handler; of more the oldest
-// are dropped.
-const maxMail = 1000
+// maxMail bounds how many notifications wait for a handler, maxMailBytes their
+// size, and maxURI the size of a URI among them; all but the first are in
+// bytes.
+const (
+	maxMail      = 1000
+	maxMailBytes = 16 << 20
+	maxURI       = 8 << 10
+)
+
+// queue is what waits for a handler. Of more than it may hold the oldest is
+// dropped.
+type queue[F any] struct {
+	letters []letter[F]
+	size    int
+	dropped int
+}
+
+type letter[F any] struct {
+	deliver F
+	size    int
+}
+
+// add adds a letter that keeps so many bytes alive.
+func (q *queue[F]) add(deliver F, size int) {
+	q.letters = append(q.letters, letter[F]{deliver, size})
+	q.size += size
+	old := 0
+	for len(q.letters)-old > maxMail || q.size > maxMailBytes && len(q.letters)-old > 1 {
+		q.size -= q.letters[old].size
+		old++
+	}
+	q.letters = slices.Delete(q.letters, 0, old)
+	q.dropped += old
+}
 
 // mailbox calls the handlers of a server one after the other, apart from the
 // goroutine that reads, which a slow handler must not hold up. What waits is
@@ -34,8 +65,7 @@ type mailbox struct {
 	kill   context.CancelFunc
 
 	mu      sync.Mutex
-	mail    []func(context.Context)
-	dropped int
+	mail    queue[func(context.Context)]
 	changed []Kind
 	updated []string // URIs
 	running bool
@@ -48,15 +78,11 @@ func (m *mailbox) init(s *Server) {
 	m.life, m.kill = context.WithCancel(context.Background())
 }
 
-// post adds a message.
-func (m *mailbox) post(f func(context.Context)) {
+// post adds a message that keeps so many bytes alive.
+func (m *mailbox) post(size int, f func(context.Context)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.mail) == maxMail {
-		m.mail = append(m.mail[:0], m.mail[1:]...)
-		m.dropped++
-	}
-	m.mail = append(m.mail, f)
+	m.mail.add(f, size)
 	m.run()
 }
 
@@ -70,18 +96,27 @@ func (m *mailbox) postChanged(kind Kind) {
 	}
 }
 
-// postUpdated says that a resource was updated.
+// postUpdated says that a resource was updated. There is always room for one
+// that was subscribed to.
 func (m *mailbox) postUpdated(uri string) {
+	asked := m.server.subs.wants(uri)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case slices.Contains(m.updated, uri):
-	case len(m.updated) == maxMail:
-		m.dropped++
+	case !asked && (len(m.updated) >= maxMail || len(uri) > maxURI):
+		m.mail.dropped++
 	default:
 		m.updated = append(m.updated, uri)
 		m.run()
 	}
+}
+
+// wants reports whether a resource was subscribed to.
+func (m *subscriptions) wants(uri string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.wanted.uris[uri] > 0
 }
 
 // run starts a goroutine for what waits, unless there is one. The lock is held.
@@ -98,16 +133,16 @@ func (m *mailbox) deliver(idle chan struct{}) {
 	defer close(idle)
 	for {
 		m.mu.Lock()
-		mail, changed, updated, dropped := m.mail, m.changed, m.updated, m.dropped
-		m.mail, m.changed, m.updated, m.dropped = nil, nil, nil, 0
-		if m.closed || len(mail)+len(changed)+len(updated) == 0 {
+		mail, changed, updated := m.mail, m.changed, m.updated
+		m.mail, m.changed, m.updated = queue[func(context.Context)]{}, nil, nil
+		if m.closed || len(mail.letters)+len(changed)+len(updated) == 0 {
 			m.running = false
 			m.mu.Unlock()
 			return
 		}
 		m.mu.Unlock()
-		if dropped > 0 {
-			m.server.log.Warn("the server sends more than its handlers take; the oldest messages were dropped", "count", dropped)
+		if mail.dropped > 0 {
+			m.server.log.Warn("the server sends more than its handlers take; the oldest messages were dropped", "count", mail.dropped)
 		}
 		for _, kind := range changed {
 			m.server.subs.tellChanged(kind)
@@ -115,11 +150,11 @@ func (m *mailbox) deliver(idle chan struct{}) {
 		for _, uri := range updated {
 			m.server.subs.tellUpdated(uri)
 		}
-		for _, f := range mail {
+		for _, l := range mail.letters {
 			if m.life.Err() != nil {
 				break
 			}
-			f(m.life)
+			l.deliver(m.life)
 		}
 	}
 }
@@ -141,9 +176,6 @@ func (m *mailbox) close(ctx context.Context) {
 	}
 }
 
-// maxCallMail bounds how many notifications of one call wait for its handlers.
-const maxCallMail = 1000
-
 // inbound takes the progress and the logs of one call, and hands them to the
 // call's own handlers in order.
 type inbound struct {
@@ -153,12 +185,11 @@ type inbound struct {
 	ask        asker                                       // of a request that is forwarded
 	token      string                                      // JSON text
 
-	mu      sync.Mutex
-	wake    sync.Cond
-	mail    []func()
-	dropped int
-	ended   bool
-	done    chan struct{}
+	mu    sync.Mutex
+	wake  sync.Cond
+	mail  queue[func()]
+	ended bool
+	done  chan struct{}
 }
 
 func newInbound(onProgress func(Progress), onLog func(LogMessage), token string) *inbound {
@@ -168,17 +199,14 @@ func newInbound(onProgress func(Progress), onLog func(LogMessage), token string)
 	return in
 }
 
-func (in *inbound) post(f func()) {
+// post adds a message that keeps so many bytes alive.
+func (in *inbound) post(size int, f func()) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.ended {
 		return
 	}
-	if len(in.mail) == maxCallMail {
-		in.mail = append(in.mail[:0], in.mail[1:]...)
-		in.dropped++
-	}
-	in.mail = append(in.mail, f)
+	in.mail.add(f, size)
 	in.wake.Signal()
 }
 
@@ -187,17 +215,17 @@ func (in *inbound) deliver() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for {
-		for len(in.mail) == 0 && !in.ended {
+		for len(in.mail.letters) == 0 && !in.ended {
 			in.wake.Wait()
 		}
-		if len(in.mail) == 0 {
+		if len(in.mail.letters) == 0 {
 			return
 		}
 		mail := in.mail
-		in.mail = nil
+		in.mail = queue[func()]{dropped: mail.dropped}
 		in.mu.Unlock()
-		for _, f := range mail {
-			f()
+		for _, l := range mail.letters {
+			l.deliver()
 		}
 		in.mu.Lock()
 	}
@@ -210,8 +238,8 @@ func (in *inbound) finish(log *slog.Logger) {
 	in.wake.Signal()
 	in.mu.Unlock()
 	<-in.done
-	if in.dropped > 0 {
-		log.Warn("a call's handlers took longer than its messages came; the oldest were dropped", "count", in.dropped)
+	if dropped := in.mail.dropped; dropped > 0 {
+		log.Warn("a call's handlers took longer than its messages came; the oldest were dropped", "count", dropped)
 	}
 }
 
@@ -291,14 +319,14 @@ func (s *session) progressed(n wire.Notification) {
 	switch {
 	case in == nil:
 	case in.forward != nil:
-		in.post(func() { in.forward(n.Method, n.Params) })
+		in.post(len(n.Params), func() { in.forward(n.Method, n.Params) })
 		return
 	default:
-		in.post(func() { in.onProgress(p) })
+		in.post(len(n.Params), func() { in.onProgress(p) })
 		return
 	}
 	if f := s.server.handlers.Progress; f != nil {
-		s.server.mailbox.post(func(ctx context.Context) { f(ctx, p) })
+		s.server.mailbox.post(len(n.Params), func(ctx context.Context) { f(ctx, p) })
 	}
 }
 
@@ -316,9 +344,9 @@ func (s *session) logged(n wire.Notification) {
 		case n.Request != 0 && n.Request != id:
 		case in.forward != nil && n.Request == 0 && !s.alone(id):
 		case in.forward != nil:
-			in.post(func() { in.forward(n.Method, n.Params) })
+			in.post(len(n.Params), func() { in.forward(n.Method, n.Params) })
 		case in.onLog != nil:
-			in.post(func() { in.onLog(m) })
+			in.post(len(n.Params), func() { in.onLog(m) })
 		}
 	}
 	s.mu.Unlock()
@@ -326,7 +354,7 @@ func (s *session) logged(n wire.Notification) {
 	srv.log.Log(context.Background(), slogLevel(m.Level), "server log",
 		"logger", wire.OneLine(m.Logger, maxDetail), "data", wire.OneLine(srv.secrets.String(string(m.Data)), maxLogged))
 	if f := srv.handlers.Log; f != nil {
-		srv.mailbox.post(func(ctx context.Context) { f(ctx, m) })
+		srv.mailbox.post(len(n.Params), func(ctx context.Context) { f(ctx, m) })
 	}
 }
 

@@ -235,7 +235,7 @@ func (s *Server) wantsPushes() bool {
 func (s *Server) tellError(err error) {
 	s.log.Warn("a subscription ended", "err", err)
 	if f := s.handlers.Error; f != nil {
-		s.mailbox.post(func(ctx context.Context) { f(ctx, err) })
+		s.mailbox.post(0, func(ctx context.Context) { f(ctx, err) })
 	}
 }
 

@@ -56,6 +56,7 @@ type rawServer struct {
 	mu        sync.Mutex
 	seen      map[string]int
 	cancelled chan rawMessage
+	sent      chan struct{} // a burst is out
 }
 
 const rawTool = `{"name":"t","inputSchema":{"type":"object"}}`
@@ -67,7 +68,7 @@ func (s *rawServer) count(method string) int {
 }
 
 func newRawServer(behave misbehaviour, legacy bool) *rawServer {
-	return &rawServer{behave: behave, legacy: legacy, seen: make(map[string]int), cancelled: make(chan rawMessage, 100)}
+	return &rawServer{behave: behave, legacy: legacy, seen: make(map[string]int), cancelled: make(chan rawMessage, 100), sent: make(chan struct{}, 100)}
 }
 
 func (s *rawServer) handle(m rawMessage, send func(string)) {
@@ -81,7 +82,7 @@ func (s *rawServer) handle(m rawMessage, send func(string)) {
 	if s.extra != nil && s.extra(m, send) {
 		return
 	}
-	capabilities := `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}}`
+	capabilities := `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{}}`
 	answer := func(result string) { send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)) }
 	switch {
 	case m.Method == "server/discover" && !s.legacy:
@@ -92,6 +93,14 @@ func (s *rawServer) handle(m rawMessage, send func(string)) {
 		answer(`{"tools":[` + rawTool + `]}`)
 	case m.Method == "resources/subscribe", m.Method == "logging/setLevel":
 		answer(`{}`)
+	case m.Method == "subscriptions/listen" && !s.legacy:
+		var p struct{ Notifications json.RawMessage }
+		_ = json.Unmarshal(m.Params, &p)
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{`+
+			`"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}}`, m.ID, p.Notifications))
+		if m.left != nil {
+			<-m.left
+		}
 	case m.Method == "tools/call":
 		s.behave(s, m, send)
 	case m.Method == "notifications/cancelled":
@@ -99,6 +108,12 @@ func (s *rawServer) handle(m rawMessage, send func(string)) {
 	case m.ID != nil && m.Method != "":
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID))
 	}
+}
+
+// urgent reports whether a message goes out at once: bursts are written in
+// large pieces.
+func urgent(text string) bool {
+	return !strings.Contains(text, `"method":"notifications/`) || strings.Contains(text, "acknowledged")
 }
 
 // ServeHTTP answers with event streams.
@@ -121,7 +136,7 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.handle(m, func(text string) {
 		fmt.Fprintf(out, "data: %s\n\n", text)
-		if out.Buffered() > 32<<10 || !strings.Contains(text, `"method":"notifications/`) {
+		if out.Buffered() > 32<<10 || urgent(text) {
 			_ = out.Flush()
 			_ = http.NewResponseController(w).Flush()
 		}
@@ -137,7 +152,7 @@ func (s *rawServer) serve(r io.Reader, w io.Writer) {
 		mu.Lock()
 		defer mu.Unlock()
 		_, _ = out.WriteString(text + "\n")
-		if !strings.Contains(text, `"method":"notifications/`) {
+		if urgent(text) {
 			_ = out.Flush()
 		}
 	}
@@ -247,23 +262,40 @@ var misbehaviours = map[string]misbehaviour{
 		}
 		send(result(m.ID, "alive"))
 	},
-	"burst": func(_ *rawServer, m rawMessage, send func(string)) {
+	"burst": func(s *rawServer, m rawMessage, send func(string)) {
+		if m.arg("after") != "" {
+			select {
+			case <-s.sent:
+				send(result(m.ID, "after"))
+			case <-m.left:
+			}
+			return
+		}
 		n, _ := strconv.Atoi(m.arg("n"))
+		size, _ := strconv.Atoi(m.arg("size"))
 		var p struct {
 			Meta struct {
 				Token json.RawMessage `json:"progressToken"`
 			} `json:"_meta"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
-		padding := strings.Repeat("x", 200)
-		for i := range n {
-			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%d %s"}}`, i, padding))
-			if p.Meta.Token != nil {
-				send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, p.Meta.Token, i+1))
-			}
-			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://%d"}}`, i%10))
-			send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		padding := strings.Repeat("x", size)
+		notify := func(method, params string, args ...any) {
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/`+method+`","params":{`+params+`}}`, args...))
 		}
+		// What must not be lost comes first, and more than is kept of the
+		// rest after it.
+		for i := range n {
+			if i < n/2 {
+				notify("resources/updated", `"uri":"memo://%d"`, i%10)
+				notify([]string{"tools", "resources", "prompts"}[i%3]+"/list_changed", "")
+			}
+			if p.Meta.Token != nil {
+				notify("progress", `"progressToken":%s,"progress":%d`, p.Meta.Token, i+1)
+			}
+			notify("message", `"level":"info","data":"%d %s"`, i, padding)
+		}
+		s.sent <- struct{}{}
 		send(result(m.ID, "done"))
 	},
 	"echo": func(_ *rawServer, m rawMessage, send func(string)) { send(result(m.ID, m.arg("text"))) },
