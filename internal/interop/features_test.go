@@ -1,16 +1,20 @@
 package interop
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -240,7 +244,7 @@ func (f feature) changes(t *testing.T, srv *client.Server) {
 	grow := func() {
 		t.Helper()
 		name := text(t, f.call(t, srv, client.Call{Tool: "grow"}))
-		<-changed
+		next(t, changed)
 		if r := srv.Discover(f.ctx); r.Err != nil || !hasTool(r, name) {
 			t.Errorf("%s is not listed: %v", name, r.Err)
 		}
@@ -254,7 +258,7 @@ func (f feature) changes(t *testing.T, srv *client.Server) {
 	}
 	grow()
 	touch()
-	if uri := <-updated; uri != "memo://note" {
+	if uri := next(t, updated); uri != "memo://note" {
 		t.Errorf("updated %q", uri)
 	}
 	if len(changed)+len(updated) != 0 {
@@ -350,6 +354,9 @@ func TestEverything(t *testing.T) {
 		}
 		t.Run(peer.spec.Name, func(t *testing.T) {
 			var asked atomic.Int32
+			// More than there will be: handlers do not wait.
+			logged := make(chan client.LogMessage, 100)
+			peer.spec.Log = func(_ context.Context, m client.LogMessage) { logged <- m }
 			peer.spec.Input = func(_ context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
 				asked.Add(1)
 				return &client.InputAnswer{Action: client.Accept, Content: map[string]any{"name": "Ada"}}, nil
@@ -388,12 +395,7 @@ func TestEverything(t *testing.T) {
 			if read, err := srv.ReadResource(ctx, resources[0].URI); err != nil || len(read.Contents) == 0 {
 				t.Errorf("resource: %v", err)
 			}
-			if err := srv.Subscribe(ctx, resources[0].URI); err != nil {
-				t.Errorf("subscribe: %v", err)
-			}
-			if err := srv.Unsubscribe(ctx, resources[0].URI); err != nil {
-				t.Errorf("unsubscribe: %v", err)
-			}
+			t.Run("changes", func(t *testing.T) { everythingChanges(t, srv, resources[0].URI, logged) })
 			templates, err := srv.ResourceTemplates(ctx)
 			if err != nil || len(templates) == 0 {
 				t.Fatalf("templates %d, %v", len(templates), err)
@@ -419,8 +421,99 @@ func TestEverything(t *testing.T) {
 			if err != nil || prompt.Messages[0].Content.(*mcp.TextContent).Text != "Please promote Alice to the head of the Engineering team." {
 				t.Errorf("prompt %+v, %v", prompt, err)
 			}
+			t.Run("cancellation", func(t *testing.T) { everythingCancellation(t, srv) })
 		})
 	}
+}
+
+// everythingChanges has the server tell what it logs, and what changes.
+func everythingChanges(t *testing.T, srv *client.Server, uri string, logged <-chan client.LogMessage) {
+	ctx := t.Context()
+	updated, changed := make(chan string, 100), make(chan struct{}, 100)
+	defer srv.OnUpdated(func(_ context.Context, uri string) { updated <- uri })()
+	stop, err := srv.OnListChanged(ctx, client.KindResources, func(context.Context) { changed <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if err := srv.Subscribe(ctx, uri); err != nil {
+		t.Fatal(err)
+	}
+	m := next(t, logged)
+	for !strings.Contains(string(m.Data), uri) {
+		m = next(t, logged)
+	}
+	if m.Level != "info" || !strings.Contains(string(m.Data), "Received Subscribe") {
+		t.Errorf("logged %+v", m)
+	}
+	// The first update comes with the call, others after seconds.
+	toggle := client.Call{Tool: "toggle-subscriber-updates"}
+	if _, err := srv.Call(ctx, toggle); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, updated); got != uri {
+		t.Errorf("updated %q, want %q", got, uri)
+	}
+	if _, err := srv.Call(ctx, toggle); err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Unsubscribe(ctx, uri); err != nil {
+		t.Fatal(err)
+	}
+
+	res, err := srv.Call(ctx, client.Call{Tool: "gzip-file-as-resource", Arguments: map[string]any{"name": "note.gz", "data": "data:text/plain,hello"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, ok := res.Content[0].(*mcp.ResourceLink)
+	if !ok {
+		t.Fatalf("no link: %s", res.Raw)
+	}
+	next(t, changed)
+	all, err := srv.Resources(ctx)
+	if err != nil || !slices.ContainsFunc(all, func(r client.Resource) bool { return r.URI == link.URI }) {
+		t.Errorf("%s is not among %d resources, %v", link.URI, len(all), err)
+	}
+	read, err := srv.ReadResource(ctx, link.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(read.Contents[0].Blob))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(plain); err != nil || string(got) != "hello" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+}
+
+// everythingCancellation gives up a call that the server goes on with, and
+// tells about, for longer than anybody waits.
+func everythingCancellation(t *testing.T, srv *client.Server) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	_, err := srv.Call(ctx, client.Call{
+		Tool: "trigger-long-running-operation", Arguments: map[string]any{"duration": 600, "steps": 6000}, Timeout: patience,
+		OnProgress: func(client.Progress) { stop() },
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	res, err := srv.Call(t.Context(), client.Call{Tool: "echo", Arguments: map[string]any{"message": "still here"}})
+	if err != nil || text(t, res) != "Echo: still here" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// next waits for something that a server will tell.
+func next[T any](t *testing.T, told <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-told:
+	case <-time.After(patience):
+		t.Fatal("nothing was told")
+	}
+	return v
 }
 
 func text(t *testing.T, res *client.Result) string {
