@@ -3,9 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strconv"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,11 +22,6 @@ func TestStressCloseDuringHandlers(t *testing.T) {
 			raw(t, name, func(t *testing.T, spec client.Spec, s *rawServer) {
 				if handler == "input" && !legacyEra(spec, s) {
 					t.Skip("asks in the call itself")
-				}
-				file := ""
-				if spec.Stdio != nil {
-					file = filepath.Join(t.TempDir(), "pid")
-					spec.Stdio.Env = map[string]string{"STRESS_PID": file}
 				}
 				entered, release := make(chan struct{}), make(chan struct{})
 				block := func() {
@@ -60,10 +53,6 @@ func TestStressCloseDuringHandlers(t *testing.T) {
 					returned <- err
 				}()
 				<-entered
-				pid := 0
-				if file != "" {
-					pid = readPID(t, file)
-				}
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 				defer cancel()
 				closed := make(chan error, 1)
@@ -73,7 +62,7 @@ func TestStressCloseDuringHandlers(t *testing.T) {
 					if !errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("close: %v", err)
 					}
-					if pid != 0 && running(pid) {
+					if spec.Stdio != nil && slices.ContainsFunc(stressProcesses(t, spec), running) {
 						t.Error("the process is still there")
 					}
 				case <-time.After(5 * time.Second):
@@ -86,13 +75,5 @@ func TestStressCloseDuringHandlers(t *testing.T) {
 				_ = c.Close(context.Background())
 			})
 		})
-	}
-}
-
-// writeStressPID names the process of a misbehaving server.
-func writeStressPID() {
-	if file := os.Getenv("STRESS_PID"); file != "" {
-		_ = os.WriteFile(file+".new", []byte(strconv.Itoa(os.Getpid())), 0o600)
-		_ = os.Rename(file+".new", file)
 	}
 }

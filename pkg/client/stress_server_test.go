@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +27,9 @@ type rawMessage struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 
-	left <-chan struct{} // closed when an HTTP client has left
-	gone <-chan struct{} // the same, where that is how it says so
+	write func(string)    // writes as it is, and flushes
+	left  <-chan struct{} // closed when an HTTP client has left
+	gone  <-chan struct{} // the same, where that is how it says so
 }
 
 // arg returns an argument of a tool call.
@@ -131,6 +134,11 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := bufio.NewWriterSize(w, 64<<10)
+	m.write = func(text string) {
+		_, _ = out.WriteString(text)
+		_ = out.Flush()
+		_ = http.NewResponseController(w).Flush()
+	}
 	if m.left = r.Context().Done(); !s.legacy {
 		m.gone = m.left
 	}
@@ -160,6 +168,12 @@ func (s *rawServer) serve(r io.Reader, w io.Writer) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		var m rawMessage
+		m.write = func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			_, _ = out.WriteString(text)
+			_ = out.Flush()
+		}
 		if json.Unmarshal(bytes.TrimSpace(line), &m) == nil {
 			if m.Method == "tools/call" {
 				go s.handle(m, send)
@@ -186,6 +200,54 @@ func init() {
 	os.Exit(0)
 }
 
+// stressSpec returns the spec of a misbehaving process. None may be left when
+// the test is over.
+func stressSpec(t *testing.T, name, era string) client.Spec {
+	t.Helper()
+	spec := client.Spec{Name: "srv", Timeout: 20 * time.Second, Stdio: &client.Stdio{
+		Command: os.Args[0], Args: []string{stressServer, name, era},
+		Env: map[string]string{stressPIDs: filepath.Join(t.TempDir(), "pids")},
+	}}
+	t.Cleanup(func() { // after the client is closed
+		for _, pid := range stressProcesses(t, spec) {
+			if running(pid) {
+				t.Errorf("process %d is left", pid)
+			}
+		}
+	})
+	return spec
+}
+
+// stressPIDs names the file to which misbehaving processes add themselves.
+const stressPIDs = "STRESS_PIDS"
+
+func writeStressPID() {
+	f, err := os.OpenFile(os.Getenv(stressPIDs), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	fmt.Fprintln(f, os.Getpid())
+}
+
+// stressProcesses returns the processes that were started for a spec so far.
+func stressProcesses(t *testing.T, spec client.Spec) []int {
+	t.Helper()
+	raw, err := os.ReadFile(spec.Stdio.Env[stressPIDs])
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var pids []int
+	for line := range strings.Lines(string(raw)) {
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
 // legacyEra reports which era [raw] has started.
 func legacyEra(spec client.Spec, s *rawServer) bool {
 	return s != nil && s.legacy || spec.Stdio != nil && slices.Contains(spec.Stdio.Args, "legacy")
@@ -196,10 +258,7 @@ func raw(t *testing.T, name string, f func(t *testing.T, spec client.Spec, s *ra
 	t.Helper()
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run("stdio/"+era, func(t *testing.T) {
-			f(t, client.Spec{
-				Name: "srv", Timeout: 20 * time.Second,
-				Stdio: &client.Stdio{Command: os.Args[0], Args: []string{stressServer, name, era}},
-			}, nil)
+			f(t, stressSpec(t, name, era), nil)
 		})
 		t.Run("http/"+era, func(t *testing.T) {
 			s := newRawServer(misbehaviours[name], era == "legacy")
@@ -219,7 +278,7 @@ var misbehaviours = map[string]misbehaviour{
 	},
 	"ids": func(_ *rawServer, m rawMessage, send func(string)) {
 		n, _ := strconv.Atoi(string(m.ID))
-		for _, id := range []string{strconv.Itoa(n + 1000), `"` + string(m.ID) + `"`, "0", "-1", "1e999", strconv.Itoa(n - 1), "{}"} {
+		for _, id := range []string{strconv.Itoa(n + 1000), `"` + string(m.ID) + `"`, "0", "-1", "1e999", strconv.Itoa(n - 1), "{}", "null"} {
 			send(result(json.RawMessage(id), "wrong"))
 		}
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","result":%s}`, `{"content":[]}`))
@@ -229,6 +288,38 @@ var misbehaviours = map[string]misbehaviour{
 		send(result(m.ID, "done"))
 		send(result(m.ID, "again"))
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"again"}}`, m.ID))
+	},
+	"partial": func(s *rawServer, m rawMessage, send func(string)) {
+		text := result(m.ID, "done")
+		begin, end := "", "\n"
+		if m.left != nil {
+			begin, end = "data: ", "\n\n"
+		}
+		half := len(text) / 2
+		switch m.arg("how") {
+		case "pieces":
+			for _, b := range []byte(begin + text + end) {
+				m.write(string(b))
+			}
+		case "cut":
+			m.write(begin + text[:half])
+			if m.left == nil {
+				os.Exit(3)
+			}
+		case "last": // complete but for the end of the line
+			m.write(begin + text)
+			if m.left == nil {
+				os.Exit(0)
+			}
+		default:
+			send(text)
+		}
+	},
+	"lingers": func(_ *rawServer, m rawMessage, send func(string)) {
+		send(result(m.ID, "done"))
+		if m.left != nil {
+			<-m.left
+		}
 	},
 	"size": func(_ *rawServer, m rawMessage, send func(string)) {
 		size, _ := strconv.Atoi(m.arg("size"))
@@ -249,15 +340,18 @@ var misbehaviours = map[string]misbehaviour{
 		<-s.cancelled // the server was told
 		send(result(m.ID, "done"))
 	},
-	"dies": func(_ *rawServer, m rawMessage, send func(string)) {
+	"dies": func(s *rawServer, m rawMessage, send func(string)) {
 		if file := m.arg("file"); file != "" {
 			f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 			if err == nil {
 				_, _ = f.WriteString("x")
 				f.Close()
 			}
-			if got, _ := os.ReadFile(file); len(got) == 1 || m.arg("always") != "" {
+			last, _ := strconv.Atoi(m.arg("last")) // with nothing answered before
+			if got, _ := os.ReadFile(file); len(got) == max(last, 1) {
 				os.Exit(7)
+			} else if last > 1 {
+				<-s.sent // never
 			}
 		}
 		send(result(m.ID, "alive"))

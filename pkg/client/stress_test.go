@@ -106,35 +106,93 @@ func TestStressLate(t *testing.T) {
 	})
 }
 
-// A process that dies takes one call with it, which is not sent again unless
-// its caller allows that.
+// A process that dies takes the calls under way with it, which are not sent
+// again unless their caller allows that.
 func TestStressDies(t *testing.T) {
-	for _, repeatable := range []bool{false, true} {
-		t.Run(fmt.Sprint("repeatable ", repeatable), func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "calls")
-			c := open(t, client.Options{}, client.Spec{
-				Name: "srv", Timeout: 20 * time.Second,
-				Stdio: &client.Stdio{Command: os.Args[0], Args: []string{stressServer, "dies", "modern"}},
-			})
-			_, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t", Arguments: map[string]any{"file": file}, Repeatable: repeatable})
-			calls, readErr := os.ReadFile(file)
-			if readErr != nil {
-				t.Fatal(readErr)
-			}
-			if repeatable {
-				if err != nil || len(calls) != 2 {
+	for _, era := range []string{"modern", "legacy"} {
+		for _, repeatable := range []bool{false, true} {
+			t.Run(fmt.Sprint(era, ", repeatable ", repeatable), func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "calls")
+				spec := stressSpec(t, "dies", era)
+				c := open(t, client.Options{}, spec)
+				_, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t", Arguments: map[string]any{"file": file}, Repeatable: repeatable})
+				calls, readErr := os.ReadFile(file)
+				if readErr != nil {
+					t.Fatal(readErr)
+				}
+				if repeatable {
+					if err != nil || len(calls) != 2 {
+						t.Errorf("%d calls, %v", len(calls), err)
+					}
+					return
+				}
+				if e := serverError(t, err); e.Class != client.ClassExited || e.Summary() != "exited with status 7" || len(calls) != 1 {
 					t.Errorf("%d calls, %v", len(calls), err)
 				}
-				return
-			}
-			if e := serverError(t, err); e.Class != client.ClassExited || e.Summary() != "exited with status 7" || len(calls) != 1 {
-				t.Errorf("%d calls, %v", len(calls), err)
-			}
-			if got := said(t, c, nil); got != "alive" {
-				t.Errorf("result %q", got)
+				if got := said(t, c, nil); got != "alive" {
+					t.Errorf("result %q", got)
+				}
+				if n := len(stressProcesses(t, spec)); n != 2 {
+					t.Errorf("%d processes were started", n)
+				}
+			})
+		}
+	}
+}
+
+// The same with a crowd of calls under way: each is sent once and fails once.
+func TestStressDiesUnderCalls(t *testing.T) {
+	const n = 50
+	file := filepath.Join(t.TempDir(), "calls")
+	spec := stressSpec(t, "dies", "modern")
+	c := open(t, client.Options{}, spec)
+	said(t, c, nil)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			_, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t", Arguments: map[string]any{"file": file, "last": n}})
+			if e, ok := errors.AsType[*client.ServerError](err); !ok || e.Class != client.ClassExited {
+				t.Errorf("error %v", err)
 			}
 		})
 	}
+	wg.Wait()
+	if calls, err := os.ReadFile(file); err != nil || len(calls) != n {
+		t.Errorf("%d calls, %v", len(calls), err)
+	}
+	said(t, c, nil)
+	if n := len(stressProcesses(t, spec)); n != 2 {
+		t.Errorf("%d processes were started", n)
+	}
+}
+
+// Frames come in any pieces, and half a frame is no message.
+func TestStressPartialFrames(t *testing.T) {
+	raw(t, "partial", func(t *testing.T, spec client.Spec, s *rawServer) {
+		c := open(t, client.Options{}, spec)
+		for _, how := range []string{"pieces", "last"} {
+			if got := said(t, c, map[string]any{"how": how}); got != "done" {
+				t.Errorf("%s: result %q", how, got)
+			}
+		}
+		// A process that has gone is noticed at its end at the latest.
+		if _, err := c.Server("srv").ListRawTools(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t", Arguments: map[string]any{"how": "cut"}})
+		e := serverError(t, err)
+		if spec.Stdio != nil && e.Summary() != "exited with status 3" || s != nil && e.Summary() != "the server closed the connection" {
+			t.Errorf("cut: %v", err)
+		}
+		if s != nil {
+			if n := s.count("tools/call"); n != 3 {
+				t.Errorf("%d calls", n)
+			}
+		}
+		if got := said(t, c, nil); got != "done" {
+			t.Errorf("result %q", got)
+		}
+	})
 }
 
 // The same where a connection breaks in the middle of a call.
@@ -388,10 +446,7 @@ func TestStressServerRequests(t *testing.T) {
 func TestStressAsksForever(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
-			spec := client.Spec{
-				Name: "srv", Timeout: 20 * time.Second,
-				Stdio: &client.Stdio{Command: os.Args[0], Args: []string{stressServer, "asks", "modern"}},
-			}
+			spec := stressSpec(t, "asks", "modern")
 			if transport == "http" {
 				srv := httptest.NewServer(newRawServer(misbehaviours["asks"], false))
 				defer srv.Close()
