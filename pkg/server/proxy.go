@@ -32,6 +32,7 @@ type Upstream interface {
 	) (json.RawMessage, error)
 	// Follow has notify called with the other notifications.
 	Follow(ctx context.Context, notify func(method string, params json.RawMessage)) (stop func(), err error)
+	// Subscribe asks to be told about a resource. Doing so twice does nothing.
 	Subscribe(ctx context.Context, uri string) error
 	Unsubscribe(ctx context.Context, uri string) error
 }
@@ -589,7 +590,7 @@ func (p *Proxy) wanted(uri string) bool {
 	return false
 }
 
-// subscribe subscribes for the first who wants to know about a resource.
+// subscribe asks the upstream for all who want to know about a resource.
 func (p *Proxy) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	select {
 	case p.turn <- struct{}{}:
@@ -598,20 +599,18 @@ func (p *Proxy) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error 
 	}
 	defer func() { <-p.turn }()
 	uri := req.Params.URI
-	if !p.wanted(uri) {
-		if err := p.up.Subscribe(ctx, uri); err != nil {
-			return p.failed(ctx, "resources/subscribe", err)
-		}
+	if err := p.up.Subscribe(ctx, uri); err != nil {
+		return p.failed(ctx, "resources/subscribe", err)
 	}
 	err := p.set(req.Session, func(d *downstream) { d.uris[uri] = true })
 	if err != nil && !p.wanted(uri) {
-		p.end(ctx, uri)
+		p.end(uri)
 	}
 	return err
 }
 
 // unsubscribe takes that back for the last one.
-func (p *Proxy) unsubscribe(ctx context.Context, req *mcp.UnsubscribeRequest) error {
+func (p *Proxy) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
 	p.mu.Lock()
 	d := p.sessions[req.Session]
 	had := d != nil && d.uris[req.Params.URI]
@@ -620,8 +619,7 @@ func (p *Proxy) unsubscribe(ctx context.Context, req *mcp.UnsubscribeRequest) er
 	}
 	p.mu.Unlock()
 	if had {
-		// The one who leaves may have ended the context.
-		p.takeBack(context.WithoutCancel(ctx), req.Params.URI)
+		p.takeBack(req.Params.URI)
 	}
 	return nil
 }
@@ -633,7 +631,7 @@ func (p *Proxy) forget(session *mcp.ServerSession) {
 	delete(p.sessions, session)
 	p.mu.Unlock()
 	for uri := range d.uris {
-		p.takeBack(context.Background(), uri)
+		p.takeBack(uri)
 	}
 }
 
@@ -641,16 +639,17 @@ func (p *Proxy) forget(session *mcp.ServerSession) {
 const takeBackPatience = 5 * time.Second
 
 // takeBack ends the subscription to a resource that nobody wants any longer.
-func (p *Proxy) takeBack(ctx context.Context, uri string) {
+func (p *Proxy) takeBack(uri string) {
 	p.turn <- struct{}{}
 	defer func() { <-p.turn }()
 	if !p.wanted(uri) {
-		p.end(ctx, uri)
+		p.end(uri)
 	}
 }
 
-func (p *Proxy) end(ctx context.Context, uri string) {
-	ctx, cancel := context.WithTimeout(ctx, takeBackPatience)
+// end does not depend on a request: whoever leaves may have ended its context.
+func (p *Proxy) end(uri string) {
+	ctx, cancel := context.WithTimeout(context.Background(), takeBackPatience)
 	defer cancel()
 	if err := p.up.Unsubscribe(ctx, uri); err != nil {
 		p.log.Debug("a subscription was not taken back", "err", err)

@@ -62,6 +62,8 @@ func TestMain(m *testing.M) {
 
 var _ server.Upstream = (*client.Server)(nil)
 
+const onceSchema = `{"type":"object","properties":{"name":{"type":"string"},"also":{"type":"integer","maximum":12345678901234567890}}}`
+
 // upstream is a server of go-sdk that has one of everything.
 func upstream() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "origin", Version: "3"}, &mcp.ServerOptions{
@@ -106,7 +108,7 @@ func upstream() *mcp.Server {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}, nil
 		}
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": &mcp.ElicitParams{
-			Mode: "form", Message: "once?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+			Mode: "form", Message: "once?", RequestedSchema: json.RawMessage(onceSchema),
 		}}}, nil
 	})
 	s.AddTool(&mcp.Tool{Name: "change", InputSchema: object}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -191,6 +193,9 @@ func matrix(t *testing.T, f func(t *testing.T, up, down client.Protocol)) {
 
 // echoes answers questions with their own words.
 func echoes(_ context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
+	if r.Message == "once?" && string(r.Schema) != onceSchema {
+		return nil, fmt.Errorf("the schema is %s", r.Schema)
+	}
 	return &client.InputAnswer{Action: client.Accept, Content: map[string]string{"name": r.Message}}, nil
 }
 
@@ -718,7 +723,8 @@ func TestProxyCloses(t *testing.T) {
 			t.Error("the call has not failed")
 		}
 		// The upstream is subscribed to anew whenever something else changes.
-		for subscribed, cancelled := 0, false; subscribed > 0 || !cancelled; {
+		subscribed, cancelled := 0, false
+		next := func() {
 			switch <-events {
 			case "+":
 				subscribed++
@@ -728,11 +734,19 @@ func TestProxyCloses(t *testing.T) {
 				cancelled = true
 			}
 		}
-		if got := post(t, h, "tools/list", "", ""); got.Error == nil || got.Error.Message != "the proxy is closed" {
-			t.Errorf("%s, %v", got.Result, got.Error)
+		for next(); subscribed > 0 || !cancelled; {
+			next()
+		}
+		for range 20 {
+			if got := post(t, h, "tools/list", "", ""); got.Error == nil || got.Error.Message != "the proxy is closed" {
+				t.Errorf("%s, %v", got.Result, got.Error)
+			}
 		}
 		if got := post(t, h, "subscriptions/listen", "", `,"notifications":{"resourceSubscriptions":["memo://a"]}`); got.Error == nil || got.Error.Message != "the proxy is closed" {
 			t.Errorf("%s, %v", got.Result, got.Error)
+		}
+		for next(); subscribed > 0; {
+			next()
 		}
 		if raws, err := srv.ListRawTools(t.Context()); err != nil || len(raws) != 1 {
 			t.Errorf("%s, %v", raws, err)
@@ -744,6 +758,7 @@ func TestProxyCloses(t *testing.T) {
 type scripted struct {
 	server.Upstream
 	answer func(n int, params json.RawMessage) string
+	ask    func(ask func(context.Context, string, json.RawMessage) (json.RawMessage, error)) // before that
 	calls  []string
 }
 
@@ -758,8 +773,11 @@ func (s *scripted) Follow(context.Context, func(string, json.RawMessage)) (func(
 }
 
 func (s *scripted) Forward(
-	_ context.Context, _ string, params json.RawMessage, _ func(string, json.RawMessage), _ func(context.Context, string, json.RawMessage) (json.RawMessage, error),
+	_ context.Context, _ string, params json.RawMessage, _ func(string, json.RawMessage), ask func(context.Context, string, json.RawMessage) (json.RawMessage, error),
 ) (json.RawMessage, error) {
+	if s.ask != nil {
+		s.ask(ask)
+	}
 	s.calls = append(s.calls, string(params))
 	return json.RawMessage(s.answer(len(s.calls), params)), nil
 }
@@ -891,6 +909,26 @@ func TestProxyQuestions(t *testing.T) {
 			if string(p["inputResponses"]) != want[0] || string(p["requestState"]) != want[1] || string(p["arguments"]) != `{"n":1.50}` {
 				t.Errorf("call %d: %s", i, up.calls[i])
 			}
+		}
+	})
+}
+
+// A question that an older upstream takes back is taken back.
+func TestProxyTakesQuestionsBack(t *testing.T) {
+	up := &scripted{
+		answer: func(int, json.RawMessage) string { return `{"content":[]}` },
+		ask: func(ask func(context.Context, string, json.RawMessage) (json.RawMessage, error)) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			if answer, err := ask(ctx, "elicitation/create", json.RawMessage(`{"message":"wait"}`)); err == nil {
+				t.Errorf("answer %s", answer)
+			}
+		},
+	}
+	older(t, up, func(t *testing.T, cs *mcp.ClientSession) {
+		start := time.Now()
+		if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "t"}); err != nil || time.Since(start) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
 }
