@@ -1,14 +1,17 @@
 package client_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -129,6 +132,243 @@ func TestInputAnswers(t *testing.T) {
 				t.Errorf("the handler's error is lost: %v", err)
 			}
 		})
+	}
+}
+
+// Each kind of question that a form may ask is checked.
+func TestInputForms(t *testing.T) {
+	for name, test := range map[string]struct {
+		property  string // of the question "x"
+		good, bad string // answers as JSON, several apart from each other by spaces
+	}{
+		"text":           {`{"type":"string","minLength":2,"maxLength":3}`, `"ab" "äöü"`, `"a" "abcd" 7 null true ["ab"] {}`},
+		"email":          {`{"type":"string","format":"email"}`, `"ada@example.com"`, `"ada" "ada@"`},
+		"uri":            {`{"type":"string","format":"uri"}`, `"https://example.com/x"`, `"example" "/x"`},
+		"date":           {`{"type":"string","format":"date"}`, `"2026-02-28"`, `"2026-02-30" "28.2.2026"`},
+		"date-time":      {`{"type":"string","format":"date-time"}`, `"2026-02-28T12:00:00Z"`, `"2026-02-28" "now"`},
+		"number":         {`{"type":"number","minimum":0,"maximum":100}`, `0 1.5 100`, `-1 100.5 "7"`},
+		"integer":        {`{"type":"integer","minimum":18}`, `18 12345678901234567890`, `18.5 17 "18"`},
+		"boolean":        {`{"type":"boolean"}`, `true false`, `"true" 1`},
+		"enum":           {`{"type":"string","enum":["Red","Green"],"enumNames":["R","G"]}`, `"Red"`, `"R" "red" ""`},
+		"enum, titles":   {`{"type":"string","oneOf":[{"const":"#F00","title":"Red"},{"const":"#0F0","title":"Green"}]}`, `"#F00"`, `"Red" "#00F"`},
+		"several":        {`{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","enum":["a","b","c"]}}`, `["a"] ["a","b"]`, `[] ["a","b","c"] ["d"] "a" [1]`},
+		"several titles": {`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}}`, `[] ["a","b"]`, `["A"] ["c"]`},
+		"null default":   {`{"type":"string","default":null}`, `"x"`, `null`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpy(false)
+			s.results["tools/call"] = func(params json.RawMessage) string {
+				if strings.Contains(string(params), "inputResponses") {
+					return `{"content":[]}`
+				}
+				return asks("", question("k", "q", `{"type":"object","properties":{"x":`+test.property+`}}`))
+			}
+			var content json.RawMessage
+			srv := s.start(t, client.Options{Handlers: client.Handlers{Input: func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+				return &client.InputAnswer{Action: client.Accept, Content: content}, nil
+			}}})
+			answer := func(x string) (sent string, err error) {
+				before := len(s.messages("tools/call"))
+				if content = json.RawMessage("{}"); x != "" {
+					content = json.RawMessage(`{"x":` + x + `}`)
+				}
+				_, err = srv.Call(t.Context(), client.Call{Tool: "t"})
+				if got := s.messages("tools/call")[before:]; len(got) == 2 {
+					sent = got[1].param("inputResponses")
+				}
+				return sent, err
+			}
+			for x := range strings.SplitSeq(test.good, " ") {
+				if sent, err := answer(x); err != nil || sent != `{"k":{"action":"accept","content":{"x":`+x+`}}}` {
+					t.Errorf("%s: sent %s, %v", x, sent, err)
+				}
+			}
+			for x := range strings.SplitSeq(test.bad, " ") {
+				sent, err := answer(x)
+				wrong, ok := errors.AsType[*client.InputAnswerError](err)
+				if !ok || sent != "" || wrong.Request.Key != "k" || !errors.Is(err, client.ErrInvalidArguments) || serverError(t, err).Class != client.ClassInput {
+					t.Errorf("%s: sent %s, %v", x, sent, err)
+				}
+			}
+			// Nothing has to be answered, and null is no default.
+			if sent, err := answer(""); err != nil || sent != `{"k":{"action":"accept","content":{}}}` {
+				t.Errorf("nothing: sent %s, %v", sent, err)
+			}
+		})
+	}
+}
+
+// Answers are for the call that was asked, in which each round is a request of
+// its own, and for no other.
+func TestInputOfCallsInParallel(t *testing.T) {
+	s := newSpy(false).on("resources/read", `{"contents":[]}`)
+	rounds := 0
+	s.results["tools/call"] = func(params json.RawMessage) string {
+		if strings.Contains(string(params), "other") {
+			return `{"content":[]}`
+		}
+		if rounds++; rounds < 3 {
+			return asks(`"secret state"`, question("k", fmt.Sprint("question ", rounds), form))
+		}
+		return `{"content":[]}`
+	}
+	type key struct{}
+	var srv *client.Server
+	traced := 0
+	srv = s.start(t, client.Options{Handlers: client.Handlers{
+		Trace: func(_ context.Context, op client.Operation) (client.TraceContext, func(client.TraceContext, error)) {
+			if op.Method != "tools/call" || op.Target != "t" {
+				return client.TraceContext{}, nil
+			}
+			traced++
+			return client.TraceContext{Traceparent: fmt.Sprint("round ", traced)}, nil
+		},
+		Input: func(ctx context.Context, _ *client.InputRequest) (*client.InputAnswer, error) {
+			if ctx.Value(key{}) != "me" {
+				t.Error("the context of the call is lost")
+			}
+			if _, err := srv.Call(ctx, client.Call{Tool: "t", Arguments: map[string]any{"other": true}}); err != nil {
+				t.Error(err)
+			}
+			if _, err := srv.ReadResource(ctx, "u"); err != nil {
+				t.Error(err)
+			}
+			return &client.InputAnswer{Action: client.Accept, Content: map[string]any{"name": "Ada"}}, nil
+		},
+	}})
+	ctx := context.WithValue(t.Context(), key{}, "me")
+	if _, err := srv.Call(ctx, client.Call{Tool: "t", ProgressToken: "run", Meta: map[string]any{"mine": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	ids := make(map[string]bool)
+	var parents []string
+	for _, m := range append(s.messages("tools/call"), s.messages("resources/read")...) {
+		ids[m.ID] = true
+		other := m.Method != "tools/call" || m.param("arguments") == `{"other":true}`
+		first := len(parents) == 0
+		if other || first {
+			if m.param("inputResponses") != "" || m.param("requestState") != "" {
+				t.Errorf("%s got answers: %s", m.Method, m.Params)
+			}
+		} else if m.param("inputResponses") == "" || m.param("requestState") != `"secret state"` {
+			t.Errorf("round %d: %s", len(parents), m.Params)
+		}
+		if !other {
+			if m.meta("progressToken") != `"run"` || m.meta("mine") != "1" {
+				t.Errorf("round %d: %s", len(parents), m.Params)
+			}
+		}
+		if p := m.meta("traceparent"); p != "" && m.param("arguments") == "{}" {
+			parents = append(parents, p)
+		}
+	}
+	if len(ids) != 7 || !slices.Equal(parents, []string{`"round 1"`, `"round 3"`, `"round 5"`}) {
+		t.Errorf("%d ids, traced %q", len(ids), parents)
+	}
+}
+
+// A server that only wants to be asked again is, after a pause, and not for
+// ever; it needs no handler.
+func TestStateAlone(t *testing.T) {
+	for name, rounds := range map[string]int{"ends": 5, "goes on": 1000} {
+		s := newSpy(false)
+		n := 0
+		s.results["tools/call"] = func(json.RawMessage) string {
+			if n++; n <= rounds {
+				return fmt.Sprintf(`{"resultType":"input_required","requestState":"%d"}`, n)
+			}
+			return `{"content":[]}`
+		}
+		inBubble(t, s, false, func(t *testing.T, srv *client.Server) {
+			start := time.Now()
+			_, err := srv.Call(t.Context(), client.Call{Tool: "t", Timeout: time.Hour})
+			took := time.Since(start)
+			if rounds == 1000 {
+				if n != 32 || err == nil || !strings.Contains(err.Error(), "more than 32 times") {
+					t.Errorf("%s: %d calls, %v", name, n, err)
+				}
+				return
+			}
+			if err != nil || n != 6 || took < 500*time.Millisecond || took > 5*time.Second {
+				t.Errorf("%s: %d calls in %v, %v", name, n, took, err)
+			}
+			for i, m := range s.messages("tools/call") {
+				want := ""
+				if i > 0 {
+					want = fmt.Sprintf("%q", fmt.Sprint(i))
+				}
+				if m.param("requestState") != want || m.param("inputResponses") != "" {
+					t.Errorf("call %d: %s", i, m.Params)
+				}
+			}
+		})
+	}
+	// The pause ends with the call.
+	s := newSpy(false).on("tools/call", `{"resultType":"input_required","requestState":"x"}`)
+	inBubble(t, s, false, func(t *testing.T, srv *client.Server) {
+		start := time.Now()
+		if _, err := srv.Call(t.Context(), client.Call{Tool: "t", Timeout: 2 * time.Second}); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// What a server must not send ends the call, and nobody is asked.
+func TestInputThatIsNone(t *testing.T) {
+	many := make([]string, 33)
+	for i := range many {
+		many[i] = question(fmt.Sprint(i), "q", form)
+	}
+	for name, test := range map[string]struct{ result, want string }{
+		"nothing":      {`{"resultType":"input_required"}`, "does not say what"},
+		"odd state":    {asks("7", question("k", "q", form)), "requestState is no string"},
+		"many":         {asks("", many...), "more than 32 inputs"},
+		"odd mode":     {asks("", `"k":{"method":"elicitation/create","params":{"mode":"voice","message":"say","url":"https://a.example"}}`), "unknown mode"},
+		"no url":       {asks("", `"k":{"method":"elicitation/create","params":{"mode":"url","message":"go"}}`), "without a URL"},
+		"second is so": {asks("", question("a", "q", form), `"k":{"method":"elicitation/create","params":{"mode":"url","message":"go"}}`), "without a URL"},
+	} {
+		s := newSpy(false).on("tools/call", test.result)
+		srv := s.start(t, client.Options{Handlers: client.Handlers{InputURL: true, Input: func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+			t.Errorf("%s: somebody was asked", name)
+			return nil, nil
+		}}})
+		_, err := srv.Call(t.Context(), client.Call{Tool: "t"})
+		if err == nil || serverError(t, err).Class != client.ClassProtocol || !strings.Contains(err.Error(), test.want) || len(s.messages("tools/call")) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A page that cannot be visited is known before a form is filled in.
+	s := newSpy(false).on("tools/call", asks("", question("a", "q", form), `"k":{"method":"elicitation/create","params":{"mode":"url","message":"go","url":"https://a.example/x"}}`))
+	srv := s.start(t, client.Options{Handlers: client.Handlers{Input: func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+		t.Error("somebody was asked in vain")
+		return nil, nil
+	}}})
+	if _, err := srv.Call(t.Context(), client.Call{Tool: "t"}); !errors.Is(err, client.ErrInputRequired) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A call that ends while somebody is asked has ended, and did not fail because
+// of the question.
+func TestInputIsCancelled(t *testing.T) {
+	s := newSpy(false).on("tools/call", asks("", question("k", "q", form)))
+	for name, ends := range map[string]func(context.Context) (*client.InputAnswer, error){
+		"the handler says so": func(ctx context.Context) (*client.InputAnswer, error) { return nil, ctx.Err() },
+		"the handler answers": func(context.Context) (*client.InputAnswer, error) {
+			return &client.InputAnswer{Action: client.Accept, Content: map[string]any{"name": "Ada"}}, nil
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		before := len(s.messages("tools/call"))
+		srv := s.start(t, client.Options{Handlers: client.Handlers{Input: func(ctx context.Context, _ *client.InputRequest) (*client.InputAnswer, error) {
+			cancel()
+			<-ctx.Done()
+			return ends(ctx)
+		}}})
+		_, err := srv.Call(ctx, client.Call{Tool: "t"})
+		if !errors.Is(err, context.Canceled) || serverError(t, err).Class != client.ClassCancelled || len(s.messages("tools/call")) != before+1 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -256,6 +496,158 @@ func TestInputOfOlderServers(t *testing.T) {
 	}
 	for session := range s.Sessions() {
 		session.Close()
+	}
+}
+
+// elicitingServer is the first argument of a test binary that is a server of
+// revision 2025-11-25, whose tool makes the request that its arguments have.
+const elicitingServer = "eliciting-server"
+
+func init() {
+	if len(os.Args) != 2 || os.Args[1] != elicitingServer {
+		return
+	}
+	call, answers := json.RawMessage(nil), 0
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var m rawMessage
+		_ = json.Unmarshal(lines.Bytes(), &m)
+		switch {
+		case m.Method == "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"e","version":"1"}}}`+"\n", m.ID)
+		case m.Method == "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", m.ID, rawTool)
+		case m.Method == "tools/call" && m.arg("method") != "":
+			call = m.ID
+			fmt.Printf(`{"jsonrpc":"2.0","id":"ask","method":%q,"params":%s}`+"\n", m.arg("method"), m.arg("params"))
+		case m.Method == "tools/call":
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask"}}`)
+			fmt.Println(result(call, "taken back"))
+			fmt.Println(result(m.ID, fmt.Sprint(answers, " answers")))
+		case m.Method == "": // an answer
+			answers++
+			fmt.Println(result(call, lines.Text()))
+		}
+	}
+	os.Exit(0)
+}
+
+// What an older server asks for may be a page, may be nothing that we know, and
+// may be taken back.
+func TestRequestsOfOlderServers(t *testing.T) {
+	spec := client.Spec{
+		Name: "srv", Timeout: 20 * time.Second, Protocol: client.ProtocolLegacy,
+		Stdio: &client.Stdio{Command: os.Args[0], Args: []string{elicitingServer}},
+	}
+	const page = `{"mode":"url","message":"go","url":"https://a.example/x","elicitationId":"e1"}`
+	for name, test := range map[string]struct {
+		method, params string
+		input          client.InputHandler
+		urls           bool
+		want           string // of the answer
+	}{
+		"page":          {"elicitation/create", page, accepts(map[string]any{"never": "sent"}), true, `"result":{"action":"accept"}`},
+		"no pages":      {"elicitation/create", page, accepts(nil), false, `"code":-32602`},
+		"odd mode":      {"elicitation/create", `{"mode":"voice","message":"say"}`, accepts(nil), true, `"code":-32602`},
+		"no schema":     {"elicitation/create", `{"message":"sure?"}`, accepts(nil), false, `"result":{"action":"accept","content":{}}`},
+		"nobody":        {"elicitation/create", `{"message":"sure?"}`, nil, false, `"code":-32601`},
+		"roots":         {"roots/list", `{}`, accepts(nil), false, `"code":-32601`},
+		"sampling":      {"sampling/createMessage", `{"messages":[]}`, accepts(nil), false, `"code":-32601`},
+		"handler fails": {"elicitation/create", `{"message":"sure?"}`, func(context.Context, *client.InputRequest) (*client.InputAnswer, error) { return nil, errors.New("no") }, false, `"result":{"action":"cancel"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec.Input, spec.InputURL = test.input, test.urls
+			c := open(t, client.Options{}, spec)
+			if got := said(t, c, map[string]any{"method": test.method, "params": test.params}); !strings.Contains(got, test.want) {
+				t.Errorf("answered %s, want %s", got, test.want)
+			}
+		})
+	}
+	t.Run("taken back", func(t *testing.T) {
+		asked, ended := make(chan struct{}), make(chan error, 1)
+		spec.Input = func(ctx context.Context, _ *client.InputRequest) (*client.InputAnswer, error) {
+			close(asked)
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return &client.InputAnswer{Action: client.Accept}, nil
+		}
+		var log logBuffer
+		c := open(t, client.Options{Logger: log.logger()}, spec)
+		go func() {
+			<-asked
+			if _, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t"}); err != nil {
+				t.Error(err)
+			}
+		}()
+		if got := said(t, c, map[string]any{"method": "elicitation/create", "params": `{"message":"sure?"}`}); got != "taken back" {
+			t.Errorf("answered %s", got)
+		}
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the handler ended with %v", err)
+		}
+		if got := said(t, c, nil); got != "0 answers" || strings.Contains(log.String(), "was not answered") {
+			t.Errorf("there are %s, and the log has\n%s", got, &log)
+		}
+	})
+}
+
+// The same over HTTP, in the middle of the call.
+func TestInputIsTakenBack(t *testing.T) {
+	asked, ended := make(chan struct{}), make(chan struct{})
+	s := newRawServer(func(_ *rawServer, m rawMessage, send func(string)) {
+		send(`{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"message":"sure?"}}`)
+		<-asked
+		send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask"}}`)
+		send(`{}`) // what is no notification is not held back
+		<-ended
+		send(result(m.ID, "taken back"))
+	}, true)
+	srv := serveRaw(t, s, client.Options{Handlers: client.Handlers{Input: func(ctx context.Context, _ *client.InputRequest) (*client.InputAnswer, error) {
+		close(asked)
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	}}})
+	if _, err := srv.Call(t.Context(), client.Call{Tool: "t"}); err != nil {
+		t.Error(err)
+	}
+	if n := s.count("answer"); n != 0 {
+		t.Errorf("%d answers", n)
+	}
+}
+
+// Pages that an older server sends to are visited one after the other, and
+// when one is not, that is the end.
+func TestURLElicitationDeclined(t *testing.T) {
+	for name, test := range map[string]struct {
+		answers []client.Action
+		visited int
+		again   bool
+	}{
+		"both":  {[]client.Action{client.Accept, client.Accept}, 2, true},
+		"first": {[]client.Action{client.Decline}, 1, false},
+		"then":  {[]client.Action{client.Accept, client.Cancel}, 2, false},
+	} {
+		s := newSpy(true)
+		n := 0
+		s.results["tools/call"] = func(json.RawMessage) string {
+			if n++; n == 1 {
+				return `error:{"code":-32042,"message":"go there","data":{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://a.example/x","message":"log in"},{"mode":"url","elicitationId":"e2","url":"https://b.example/x","message":"pay"}]}}`
+			}
+			return `{"content":[]}`
+		}
+		visited := 0
+		srv := s.start(t, client.Options{Handlers: client.Handlers{InputURL: true, Input: func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+			visited++
+			return &client.InputAnswer{Action: test.answers[visited-1]}, nil
+		}}})
+		_, err := srv.Call(t.Context(), client.Call{Tool: "t"})
+		if test.again != (err == nil) || test.again != (n == 2) || visited != test.visited {
+			t.Errorf("%s: %d calls, %d visits, %v", name, n, visited, err)
+		}
+		if required, ok := errors.AsType[*client.InputRequiredError](err); !test.again && (!ok || len(required.Requests) != 2) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
