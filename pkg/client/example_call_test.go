@@ -137,16 +137,33 @@ func ExampleClient_Tools() {
 
 // Being told when a resource changes.
 func ExampleServer_Subscribe() {
+	s := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	s.AddResource(&mcp.Resource{Name: "hours", URI: "library://hours"}, nil)
+	srv := httptest.NewServer(server.NewHandler(s, nil))
+	defer srv.Close()
 	ctx := context.Background()
-	c, err := client.Open(ctx, []client.Spec{{Name: "library", HTTP: &client.HTTP{URL: "https://mcp.example.com/mcp"}}}, client.Options{})
+	c, err := client.Open(ctx, []client.Spec{{Name: "library", HTTP: &client.HTTP{URL: srv.URL}}}, client.Options{
+		Handlers: client.Handlers{Error: func(_ context.Context, err error) { fmt.Println("no longer subscribed:", err) }},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close(ctx)
 	library := c.Server("library")
-	stop := library.OnUpdated(func(_ context.Context, uri string) { fmt.Println("changed:", uri) })
+
+	changed := make(chan string, 1)
+	stop := library.OnUpdated(func(_ context.Context, uri string) { changed <- uri })
 	defer stop()
 	if err := library.Subscribe(ctx, "library://hours"); err != nil {
-		fmt.Println(err)
+		log.Fatal(err)
 	}
+	if err := s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "library://hours"}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("changed:", <-changed)
+	// Output:
+	// changed: library://hours
 }

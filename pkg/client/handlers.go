@@ -23,7 +23,8 @@ type Handlers struct {
 	// count against the timeout.
 	Approve func(context.Context, Approval) (bool, error)
 	// Trace is asked before each request for the trace context to send, see
-	// [TraceContext].
+	// [TraceContext]; not before those that open a connection or listen for
+	// changes, which belong to no caller.
 	Trace TraceFunc
 	// Progress is told about the progress of calls that have no
 	// [Call.OnProgress]. Setting it makes every call ask for progress.

@@ -370,10 +370,7 @@ func TestSubscriptionsAfterRubbish(t *testing.T) {
 	failed := make(chan error, 1)
 	srv := open(t, client.Options{Logger: log.logger(), MaxMessageSize: 10_000, Handlers: client.Handlers{
 		Error: func(_ context.Context, err error) { failed <- err },
-	}}, client.Spec{
-		Name: "srv", Timeout: 20 * time.Second,
-		Stdio: &client.Stdio{Command: os.Args[0], Args: []string{stressServer, "size", "legacy"}},
-	}).Server("srv")
+	}}, stressSpec(t, "size", "legacy")).Server("srv")
 	if err := srv.Subscribe(t.Context(), "memo://a"); err != nil {
 		t.Fatal(err)
 	}
