@@ -230,18 +230,21 @@ func (b *inbox) take(m *message, stream int64) {
 		return
 	}
 	busy := len(b.slots) > maxServerRequests
+	ctx, cancel := context.WithCancel(b.life)
+	id := string(m.id)
+	if !busy {
+		// Here, because the next message may take it back.
+		b.mu.Lock()
+		b.answers[id] = cancel
+		b.mu.Unlock()
+	}
 	b.background(func(life context.Context) {
 		defer func() { <-b.slots }()
+		defer cancel()
 		if busy {
 			b.reply(life, encodeResponse(m.id, nil, errBusy))
 			return
 		}
-		ctx, cancel := context.WithCancel(life)
-		defer cancel()
-		id := string(m.id)
-		b.mu.Lock()
-		b.answers[id] = cancel
-		b.mu.Unlock()
 		result, err := b.answer(ctx, m)
 		b.mu.Lock()
 		delete(b.answers, id)

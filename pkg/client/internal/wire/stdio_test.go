@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -63,4 +64,23 @@ func TestCancelledCallsAreForgotten(t *testing.T) {
 		t.Errorf("sent %q", sent)
 	}
 	d.shut(t.Context())
+}
+
+// A request that is taken back at once is not answered.
+func TestRequestIsTakenBackAtOnce(t *testing.T) {
+	for range 100 {
+		ended := make(chan error, 1)
+		d := newDuplex(Handler{Request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return nil, nil
+		}}, func(_ context.Context, msg []byte) error {
+			t.Errorf("answered %s", msg)
+			return nil
+		})
+		d.deliver(&message{id: json.RawMessage("1"), method: "elicitation/create"})
+		d.deliver(&message{method: "notifications/cancelled", params: json.RawMessage(`{"requestId":1}`)})
+		<-ended
+		d.shut(t.Context())
+	}
 }
