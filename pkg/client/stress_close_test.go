@@ -13,6 +13,7 @@ import (
 // A handler that does not come back keeps Close no longer than its context
 // allows, and no process alive.
 func TestStressCloseDuringHandlers(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	for _, handler := range []string{"progress", "input", "approve"} {
 		t.Run(handler, func(t *testing.T) {
 			name := "burst"

@@ -60,6 +60,7 @@ type rawServer struct {
 	seen      map[string]int
 	cancelled chan rawMessage
 	sent      chan struct{} // a burst is out
+	reads     bool          // on while it answers a call, over stdio
 }
 
 const rawTool = `{"name":"t","inputSchema":{"type":"object"}}`
@@ -175,7 +176,7 @@ func (s *rawServer) serve(r io.Reader, w io.Writer) {
 			_ = out.Flush()
 		}
 		if json.Unmarshal(bytes.TrimSpace(line), &m) == nil {
-			if m.Method == "tools/call" {
+			if m.Method == "tools/call" && s.reads {
 				go s.handle(m, send)
 			} else {
 				s.handle(m, send)
@@ -196,7 +197,9 @@ func init() {
 		return
 	}
 	writeStressPID()
-	newRawServer(misbehaviours[os.Args[2]], os.Args[3] == "legacy").serve(os.Stdin, os.Stdout)
+	s := newRawServer(misbehaviours[os.Args[2]], os.Args[3] == "legacy")
+	s.reads = os.Args[2] != "deaf"
+	s.serve(os.Stdin, os.Stdout)
 	os.Exit(0)
 }
 
@@ -222,7 +225,11 @@ func stressSpec(t *testing.T, name, era string) client.Spec {
 const stressPIDs = "STRESS_PIDS"
 
 func writeStressPID() {
-	f, err := os.OpenFile(os.Getenv(stressPIDs), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file := os.Getenv(stressPIDs)
+	if file == "" {
+		return
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		panic(err)
 	}
@@ -314,6 +321,21 @@ var misbehaviours = map[string]misbehaviour{
 		default:
 			send(text)
 		}
+	},
+	"deaf": func(*rawServer, rawMessage, func(string)) {
+		// Were it to wait for nothing, the runtime would call that a deadlock.
+		time.Sleep(time.Hour)
+	},
+	"again": func(_ *rawServer, m rawMessage, send func(string)) {
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, m.ID))
+	},
+	"updates": func(_ *rawServer, m rawMessage, send func(string)) {
+		send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://` + strings.Repeat("x", 100_000) + `"}}`)
+		for i := range 3000 {
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://other/%d"}}`, i))
+		}
+		send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://mine"}}`)
+		send(result(m.ID, "done"))
 	},
 	"lingers": func(_ *rawServer, m rawMessage, send func(string)) {
 		send(result(m.ID, "done"))

@@ -80,6 +80,7 @@ func TestStressSize(t *testing.T) {
 // A server is told when nobody waits any longer, and what it sends then is
 // nobody's.
 func TestStressLate(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	raw(t, "late", func(t *testing.T, spec client.Spec, _ *rawServer) {
 		c := open(t, client.Options{}, spec)
 		srv := c.Server("srv")
@@ -109,6 +110,7 @@ func TestStressLate(t *testing.T) {
 // A process that dies takes the calls under way with it, which are not sent
 // again unless their caller allows that.
 func TestStressDies(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	for _, era := range []string{"modern", "legacy"} {
 		for _, repeatable := range []bool{false, true} {
 			t.Run(fmt.Sprint(era, ", repeatable ", repeatable), func(t *testing.T) {
@@ -197,6 +199,7 @@ func TestStressPartialFrames(t *testing.T) {
 
 // The same where a connection breaks in the middle of a call.
 func TestStressBreaks(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	for _, legacy := range []bool{false, true} {
 		s := newRawServer(misbehaviours["echo"], legacy)
 		var broken atomic.Int32
@@ -229,9 +232,10 @@ func TestStressBreaks(t *testing.T) {
 
 // A server that is busy says when to come back, and is left alone until then.
 func TestStressBusy(t *testing.T) {
-	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+	for i := range 4 { // two eras with two statuses
+		status := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[i%2]
 		synctest.Test(t, func(t *testing.T) {
-			s := newRawServer(misbehaviours["echo"], false)
+			s := newRawServer(misbehaviours["echo"], i < 2)
 			var busy time.Time
 			transport := roundTrip(func(r *http.Request) (*http.Response, error) {
 				w := httptest.NewRecorder()
@@ -286,9 +290,12 @@ func TestStressBurst(t *testing.T) {
 				burst.n = min(burst.n, 8000)
 			}
 			raw(t, "burst", func(t *testing.T, spec client.Spec, s *rawServer) {
+				if testing.Short() && name == "large" && (s != nil || legacyEra(spec, s)) {
+					t.Skip("one of them is slow enough")
+				}
 				entered, release := make(chan struct{}, 1), make(chan struct{})
 				var logs, progress, bytes atomic.Int64
-				spec.LogLevel = "debug"
+				spec.LogLevel, spec.Timeout = "debug", time.Minute
 				spec.Log = func(context.Context, client.LogMessage) {
 					if logs.Add(1) == 1 {
 						entered <- struct{}{}
@@ -296,11 +303,22 @@ func TestStressBurst(t *testing.T) {
 					<-release
 				}
 				c := open(t, client.Options{}, spec)
+				goOn := sync.OnceFunc(func() { close(release) })
+				t.Cleanup(goOn) // or what has failed would wait in Close
 				srv := c.Server("srv")
-				told := make(chan string, 1000)
-				defer srv.OnUpdated(func(_ context.Context, uri string) { told <- uri })()
+				want := map[string]bool{"tools": true, "resources": true, "prompts": true}
+				for i := range 10 {
+					want[fmt.Sprintf("memo://%d", i)] = true
+				}
+				var mu sync.Mutex
+				tell := func(what string) {
+					mu.Lock()
+					defer mu.Unlock()
+					delete(want, what)
+				}
+				defer srv.OnUpdated(func(_ context.Context, uri string) { tell(uri) })()
 				for _, kind := range []client.Kind{client.KindTools, client.KindResources, client.KindPrompts} {
-					stop, err := srv.OnListChanged(t.Context(), kind, func(context.Context) { told <- string(kind) })
+					stop, err := srv.OnListChanged(t.Context(), kind, func(context.Context) { tell(string(kind)) })
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -314,7 +332,7 @@ func TestStressBurst(t *testing.T) {
 				returned := make(chan error, 1)
 				go func() {
 					_, err := srv.Call(t.Context(), client.Call{
-						Tool: "t", Arguments: map[string]any{"n": burst.n, "size": burst.size}, Timeout: time.Minute,
+						Tool: "t", Arguments: map[string]any{"n": burst.n, "size": burst.size},
 						OnProgress: func(client.Progress) {
 							progress.Add(1)
 							<-release
@@ -332,14 +350,14 @@ func TestStressBurst(t *testing.T) {
 				if grown := int64(heap()) - int64(before); grown > int64(burst.grown) {
 					t.Errorf("%d bytes more are in use", grown)
 				}
-				close(release)
+				goOn()
 				if err := <-returned; err != nil {
 					t.Fatal(err)
 				}
 				// Over HTTP the last ones may only come now.
 				most, mostBytes := int64(3000), int64(2*room)
 				if s != nil {
-					most, mostBytes = int64(burst.n), mostBytes+16<<20
+					most, mostBytes = int64(burst.n)+1, mostBytes+16<<20
 				}
 				if got := progress.Load(); got == 0 || got > most {
 					t.Errorf("%d of %d went to the call's own handler", got, burst.n)
@@ -347,24 +365,50 @@ func TestStressBurst(t *testing.T) {
 				if got := bytes.Load(); got == 0 || got > mostBytes {
 					t.Errorf("%d bytes went to the call's own handler", got)
 				}
-				want := map[string]bool{"tools": true, "resources": true, "prompts": true}
-				for i := range 10 {
-					want[fmt.Sprintf("memo://%d", i)] = true
-				}
-				for len(want) > 0 {
-					select {
-					case what := <-told:
-						delete(want, what)
-					case <-time.After(10 * time.Second):
-						t.Fatalf("not told: %v", want)
-					}
-				}
+				eventually(t, func() bool {
+					mu.Lock()
+					defer mu.Unlock()
+					return len(want) == 0
+				})
 				if got := logs.Load(); got > most {
 					t.Errorf("%d log messages were kept", got)
 				}
 			})
 		})
 	}
+}
+
+// Updates that nobody asked for do not crowd out the one that somebody did.
+func TestStressUpdates(t *testing.T) {
+	raw(t, "updates", func(t *testing.T, spec client.Spec, _ *rawServer) {
+		c := open(t, client.Options{}, spec)
+		srv := c.Server("srv")
+		if err := srv.Subscribe(t.Context(), "memo://mine"); err != nil {
+			t.Fatal(err)
+		}
+		release, mine := make(chan struct{}), make(chan struct{})
+		told, long := 0, false
+		defer srv.OnUpdated(func(_ context.Context, uri string) {
+			<-release
+			told++
+			long = long || len(uri) > 10_000
+			if uri == "memo://mine" {
+				close(mine)
+			}
+		})()
+		goOn := sync.OnceFunc(func() { close(release) })
+		t.Cleanup(goOn)
+		said(t, c, nil)
+		goOn()
+		select {
+		case <-mine:
+			if told > 2100 || long { // what is being told and what waits
+				t.Errorf("%d updates were kept, a long one: %v", told, long)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("the update that was asked for is lost")
+		}
+	})
 }
 
 // eventually waits for what another goroutine does.

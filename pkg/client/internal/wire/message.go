@@ -67,9 +67,9 @@ func parseMessage(text []byte) (*message, error) {
 	} else {
 		m.result, m.err = nil, nil
 	}
-	if kept := len(m.params) + len(m.result) + len(m.err); len(text) > maxIdle && kept < len(text)/2 {
+	if kept := len(m.id) + len(m.params) + len(m.result) + len(m.err); len(text) > maxIdle && kept < len(text)/2 {
 		// What is kept must not keep a large text alive that nobody counts.
-		m.params, m.result, m.err = bytes.Clone(m.params), bytes.Clone(m.result), bytes.Clone(m.err)
+		m.id, m.params, m.result, m.err = bytes.Clone(m.id), bytes.Clone(m.params), bytes.Clone(m.result), bytes.Clone(m.err)
 	}
 	return m, nil
 }

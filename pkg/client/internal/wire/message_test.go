@@ -2,29 +2,35 @@ package wire
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 )
 
 // What is kept of a message does not keep the rest of a large text alive.
 func TestParseMessageLetsGo(t *testing.T) {
 	padding := `"` + strings.Repeat("x", 1<<20) + `"`
 	for _, text := range []string{
-		`{"jsonrpc":"2.0","method":"m","params":{},"more":%s}`,
-		`{"jsonrpc":"2.0","method":"m","params":{},"result":%s}`,
-		`{"jsonrpc":"2.0","id":1,"result":{},"more":%s}`,
-		`{"jsonrpc":"2.0","id":1,"result":{},"params":%s}`,
-		`{"jsonrpc":"2.0","id":1,"error":{},"more":%s}`,
-		`[{"jsonrpc":"2.0","method":"m","params":{}},%s]`,
+		`{"jsonrpc":"2.0","method":"m","params":{"a":1},"more":%s}`,
+		`{"jsonrpc":"2.0","method":"m","params":{"a":1},"result":%s}`,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1},"more":%s}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"a":1},"more":%s}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"a":1},"params":%s}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"a":1},"more":%s}`,
+		`[{"jsonrpc":"2.0","method":"m","params":{"a":1}},%s]`,
 	} {
-		msgs, err := parseMessages(fmt.Appendf(nil, text, padding))
+		whole := fmt.Appendf(nil, text, padding)
+		alive := weak.Make(&whole[0])
+		msgs, err := parseMessages(whole)
 		if err != nil || len(msgs) != 1 {
-			t.Fatalf("%.60s: %d messages, %v", text, len(msgs), err)
+			t.Fatalf("%s: %d messages, %v", text, len(msgs), err)
 		}
-		for _, part := range [][]byte{msgs[0].params, msgs[0].result, msgs[0].err} {
-			if cap(part) > maxIdle {
-				t.Errorf("%.60s: %d bytes stay", text, cap(part))
-			}
+		whole = nil
+		runtime.GC()
+		if alive.Value() != nil {
+			t.Errorf("%s: all of it stays", text)
 		}
+		runtime.KeepAlive(msgs)
 	}
 }

@@ -47,9 +47,11 @@ const (
 	// server does not say, maxPause the longest wait between attempts.
 	defaultRetry = time.Second
 	maxPause     = 30 * time.Second
-	// maxRest and restGrace bound what is read of a stream after the response.
-	maxRest   = 64 << 10
-	restGrace = time.Second
+	// maxRest and restGrace bound what is read of a stream after the response,
+	// maxResting how many streams are read so at a time.
+	maxRest    = 64 << 10
+	restGrace  = time.Second
+	maxResting = 64
 	// maxSeen bounds how many events are remembered to recognise repeated
 	// ones.
 	maxSeen = 1024
@@ -76,6 +78,8 @@ type streamable struct {
 	cfg   HTTPConfig
 	inbox inbox
 
+	resting chan struct{} // slots
+
 	mu        sync.Mutex
 	revision  string // agreed on; empty before
 	session   string // Mcp-Session-Id; empty without
@@ -91,7 +95,7 @@ type streamable struct {
 // DialHTTP returns a connection to a server over streamable HTTP. Nothing is
 // sent before the first call.
 func DialHTTP(cfg HTTPConfig) Conn {
-	c := &streamable{cfg: cfg, heard: make(chan struct{}), done: make(chan struct{}), closed: make(chan struct{})}
+	c := &streamable{cfg: cfg, resting: make(chan struct{}, maxResting), heard: make(chan struct{}), done: make(chan struct{}), closed: make(chan struct{})}
 	c.inbox = newInbox(cfg.Handler, c.reply)
 	return c
 }
@@ -428,10 +432,17 @@ func (c *streamable) follow(x *scope, s *stream, resp *http.Response) (json.RawM
 }
 
 // release lets a stream end by itself for a moment, so that its connection can
-// be used again.
+// be used again. Those of servers that never end them must not pile up.
 func (c *streamable) release(x *scope, body io.ReadCloser) {
+	select {
+	case c.resting <- struct{}{}:
+	default:
+		body.Close()
+		return
+	}
 	x.released = true
 	c.inbox.tasks.Go(func() {
+		defer func() { <-c.resting }()
 		timer := time.AfterFunc(restGrace, x.cancel)
 		defer timer.Stop()
 		defer x.cancel()
