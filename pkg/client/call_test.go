@@ -647,6 +647,29 @@ func TestLogsOfOlderServers(t *testing.T) {
 	}
 }
 
+// What older servers log unasked is dropped where nobody is to be told.
+func TestLogsThatAreOff(t *testing.T) {
+	raw(t, "levels", func(t *testing.T, spec client.Spec, s *rawServer) {
+		if !legacyEra(spec, s) {
+			return // it may not log unasked
+		}
+		var log logBuffer
+		spec.LogLevel = "off"
+		told := func(what string) { t.Error("the", what, "is told") }
+		spec.Log = func(context.Context, client.LogMessage) { told("handler") }
+		c := open(t, client.Options{Logger: log.logger()}, spec)
+		if _, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t", OnLog: func(client.LogMessage) { told("call") }}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Server("srv").Forward(t.Context(), "tools/call", json.RawMessage(`{"name":"t"}`), func(string, json.RawMessage) { told("proxy") }, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(t.Context()); err != nil || strings.Contains(log.String(), "server log") {
+			t.Errorf("the logger is told: %v", err)
+		}
+	})
+}
+
 // The level of a request is that of the call, else that of the server, else
 // info.
 func TestLogLevels(t *testing.T) {

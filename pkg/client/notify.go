@@ -331,6 +331,9 @@ func (s *session) progressed(n wire.Notification) {
 }
 
 func (s *session) logged(n wire.Notification) {
+	if !s.modern() && s.server.logLevel() == "" {
+		return // servers of older revisions log unasked
+	}
 	parts := members(n.Params, "level", "logger", "data")
 	m := LogMessage{Server: s.server.Name(), Level: text(parts[0]), Logger: text(parts[1]), Data: parts[2]}
 	if !knownLevel(m.Level) {

@@ -35,7 +35,8 @@ type Spec struct {
 	// Handlers replace those of [Options] one by one.
 	Handlers
 	// LogLevel is the least severe level of what the server is asked to log,
-	// one of RFC 5424; empty means "info", "off" nothing.
+	// one of RFC 5424; empty means "info", "off" nothing. What servers of
+	// older revisions log all the same is then dropped.
 	LogLevel string
 	// Extensions are capabilities to advertise, by the identifier of the
 	// extension (specification 2026-07-28, extension negotiation).
