@@ -18,6 +18,7 @@ import (
 	"github.com/mcpctl/mcpctl/internal/netpolicy"
 	"github.com/mcpctl/mcpctl/pkg/client/internal/wire"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Errors that callers tell apart with [errors.Is]. Each comes wrapped in a
@@ -33,7 +34,8 @@ var (
 	// it, or that the negotiated revision does not; the text names that.
 	ErrNotSupported = errors.New("not supported")
 	// ErrInputRequired says that a server answered with a question and that
-	// nobody is there to answer it. [InputRequiredError] has the question.
+	// nobody is there to answer it. [InputRequiredError] has the question,
+	// unless the server refused the request because it may not even ask.
 	ErrInputRequired = errors.New("the server asks for input")
 	// ErrNotApproved says that [Handlers.Approve] refused a call, which was
 	// not sent.
@@ -235,6 +237,8 @@ func (e *ServerError) classify(ctx context.Context, err error, proc *wire.Stdio)
 		set(ClassRevision, ErrRevisionNotOffered.Error(), "", err)
 	case hasStatus && failed.Status == http.StatusForbidden, hasStatus && failed.Status >= 400 && !isRPC:
 		set(ClassHTTP, fmt.Sprintf("HTTP %d", failed.Status), strings.ToLower(http.StatusText(failed.Status)), err)
+	case isRPC && wantsInput(rpc) != "":
+		set(ClassInput, ErrInputRequired.Error(), wantsInput(rpc)+": "+rpc.Message, errors.Join(ErrInputRequired, err))
 	case isRPC:
 		set(ClassProtocol, fmt.Sprintf("JSON-RPC error %d", rpc.Code), rpc.Message, err)
 		if hasStatus {
@@ -243,6 +247,32 @@ func (e *ServerError) classify(ctx context.Context, err error, proc *wire.Stdio)
 	default:
 		set(classifyRest(err, proc))
 	}
+}
+
+// wantsInput says what a server would ask that refuses a request because this
+// client answers no such thing; empty if that is not why (specification
+// 2026-07-28, MissingRequiredClientCapabilityError).
+func wantsInput(rpc *jsonrpc.Error) string {
+	if rpc.Code != mcp.CodeMissingRequiredClientCapabilities {
+		return ""
+	}
+	var data struct {
+		Required struct {
+			Elicitation map[string]json.RawMessage `json:"elicitation"`
+		} `json:"requiredCapabilities"`
+	}
+	if json.Unmarshal(rpc.Data, &data) != nil || data.Required.Elicitation == nil {
+		return ""
+	}
+	_, form := data.Required.Elicitation["form"]
+	_, page := data.Required.Elicitation["url"]
+	switch {
+	case form && page:
+		return "a form and a page to visit"
+	case page:
+		return "a page to visit"
+	}
+	return "a form"
 }
 
 // needsLogin reports whether a response asks for a login, or for one with more

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpctl/mcpctl/pkg/client"
@@ -414,6 +415,36 @@ func TestInputNotPossible(t *testing.T) {
 			}
 			if len(s.messages("tools/call")) != 1 {
 				t.Error("it was called again")
+			}
+		})
+	}
+}
+
+// A server that may not ask refuses, and says what it would have asked.
+func TestInputIsRefused(t *testing.T) {
+	for name, test := range map[string]struct{ data, want string }{
+		"a form":       {`{"requiredCapabilities":{"elicitation":{}}}`, "a form: needs"},
+		"form mode":    {`{"requiredCapabilities":{"elicitation":{"form":{}}}}`, "a form: needs"},
+		"a page":       {`{"requiredCapabilities":{"elicitation":{"url":{}}}}`, "a page to visit: needs"},
+		"both":         {`{"requiredCapabilities":{"elicitation":{"url":{},"form":{}},"sampling":{}}}`, "a form and a page to visit: needs"},
+		"another":      {`{"requiredCapabilities":{"sampling":{}}}`, ""},
+		"no such type": {`{"requiredCapabilities":{"elicitation":7}}`, ""},
+		"nothing":      {`null`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpy(false).on("tools/call", `error:{"code":-32021,"message":"needs s3cret-s3cret","data":`+test.data+`}`)
+			srv := s.start(t, client.Options{}, func(spec *client.Spec) { spec.Secrets = []string{"s3cret-s3cret"} })
+			_, err := srv.Call(t.Context(), client.Call{Tool: "t"})
+			e := serverError(t, err)
+			if rpc, ok := errors.AsType[*jsonrpc.Error](err); !ok || rpc.Code != -32021 || e.Code != -32021 || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("error %v", err)
+			}
+			if test.want == "" {
+				if e.Class != client.ClassProtocol || errors.Is(err, client.ErrInputRequired) {
+					t.Errorf("class %s of %v", e.Class, err)
+				}
+			} else if e.Class != client.ClassInput || !errors.Is(err, client.ErrInputRequired) || e.Summary() != client.ErrInputRequired.Error() || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("class %s of %v", e.Class, err)
 			}
 		})
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/mcpctl/mcpctl/pkg/typegen"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The exit codes; docs/exit-codes.md explains them.
@@ -169,9 +168,6 @@ func serverHint(e *client.ServerError) string {
 		return "--answer name=value answers what a server asks in the middle of a call"
 	case client.ClassBlocked:
 		return "allowedHosts in the configuration, or --allow-host, names the hosts that may be reached"
-	}
-	if e.Code == mcp.CodeMissingRequiredClientCapabilities {
-		return "the server may want to ask a question; --answer name=value says that it can, and answers it"
 	}
 	if e.HTTPStatus == 404 {
 		return "is the path of the URL right? Many servers have their endpoint at /mcp"
