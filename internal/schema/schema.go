@@ -47,11 +47,12 @@ const (
 // the depth of a schema it bounds the validator's stack.
 const maxValueDepth = 512
 
-// Schema is a compiled schema. It is safe for concurrent use and checks one
-// value at a time.
+// Schema is a compiled schema. It is safe for concurrent use; what its acceptor
+// does not know is checked one value at a time.
 type Schema struct {
-	root  *jsonschema.Schema
-	meter meter
+	root   *jsonschema.Schema
+	accept *acceptor
+	meter  meter
 }
 
 // Compile compiles a schema. The error is a [*BudgetError] or a
@@ -91,7 +92,7 @@ func Compile(raw []byte, opts Options) (_ *Schema, err error) {
 		return nil, &CompileError{Reason: "a $dynamicAnchor is where no schema can be"}
 	}
 
-	s := &Schema{}
+	s := &Schema{accept: acceptorOf(doc, opts.Formats)}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(refuse{})
@@ -123,6 +124,9 @@ func Compile(raw []byte, opts Options) (_ *Schema, err error) {
 // fails; any other means that it could not be checked: it is no JSON, nests
 // too deep, or takes too much work ([ErrWork]).
 func (s *Schema) Validate(value []byte) (err error) {
+	if s.accept.accepts(value) {
+		return nil
+	}
 	doc, err := schemadoc.Parse(value, schemadoc.Limits{Depth: maxValueDepth})
 	if err != nil {
 		return err
