@@ -218,6 +218,23 @@ func (s *session) ran(request int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, request)
+	if len(s.running) == 0 && s.drained != nil {
+		close(s.drained)
+		s.drained = nil
+	}
+}
+
+// drain waits until no request is under way.
+func (s *session) drain() {
+	s.mu.Lock()
+	if len(s.running) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	drained := make(chan struct{})
+	s.drained = drained
+	s.mu.Unlock()
+	<-drained
 }
 
 // alone reports whether a request is the only one under way. The lock is held.

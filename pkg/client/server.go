@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,10 +32,11 @@ type Server struct {
 
 	lock chan struct{} // guards connecting, within the patience of a context
 
-	mu   sync.Mutex
-	sess *session // nil while not connected
-	peer Peer
-	ops  map[*operation]struct{} // under way
+	mu      sync.Mutex
+	sess    *session              // nil while not connected
+	retired map[*session]struct{} // expired, with requests under way
+	peer    Peer
+	ops     map[*operation]struct{} // under way
 
 	mailbox mailbox
 	lists   listCache
@@ -196,7 +199,11 @@ func (s *Server) session(ctx context.Context) (*session, error) {
 		}
 		s.log.Debug("the connection had ended", "err", sess.conn.Err())
 		s.setSession(nil)
-		sess.close(ctx)
+		if errors.Is(sess.conn.Err(), wire.ErrSessionExpired) {
+			s.retire(sess)
+		} else {
+			sess.close(ctx)
+		}
 	}
 	start := time.Now()
 	sess, err := s.connect(ctx)
@@ -213,6 +220,24 @@ func (s *Server) session(ctx context.Context) (*session, error) {
 		sess.setLogLevel(ctx)
 	}
 	return sess, nil
+}
+
+// retire closes an expired session when nothing is under way on it any longer:
+// each request has an answer of its own, if only that it was not carried out.
+func (s *Server) retire(sess *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired == nil {
+		s.retired = make(map[*session]struct{})
+	}
+	s.retired[sess] = struct{}{}
+	go func() {
+		sess.drain()
+		sess.close(context.Background())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.retired, sess)
+	}()
 }
 
 func (s *Server) setSession(sess *session) {
@@ -264,14 +289,18 @@ func (s *Server) Reconnect(ctx context.Context) error {
 	return err
 }
 
-// disconnect closes the session.
+// disconnect closes the session, and those before it that are left.
 func (s *Server) disconnect(ctx context.Context) {
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
 	s.mu.Lock()
 	sess := s.sess
 	s.sess = nil
+	retired := slices.Collect(maps.Keys(s.retired))
 	s.mu.Unlock()
+	for _, old := range retired {
+		old.close(ctx)
+	}
 	if sess != nil {
 		sess.close(ctx)
 		s.log.Debug("disconnected")

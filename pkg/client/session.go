@@ -31,6 +31,7 @@ type session struct {
 	mu      sync.Mutex
 	calls   map[int64]*inbound // calls under way that want progress or logs
 	running map[int64]struct{} // all requests under way
+	drained chan struct{}      // closed when the last one has ended; nil unless somebody waits
 }
 
 // modern reports whether the session speaks revision 2026-07-28 or a later
