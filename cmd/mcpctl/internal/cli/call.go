@@ -18,7 +18,7 @@ import (
 type callOptions struct {
 	target
 	answering
-	output string
+	outputFlags
 	args   string
 	dryRun bool
 	tool   string   // as on the command line, perhaps with its server
@@ -49,8 +49,8 @@ The exit code is 1 if the tool says that it failed.`
 const callExample = `  # A tool of a configured server
   mcpctl call weather.get_forecast city=Berlin days=2
 
-  # The structured result alone, for a script
-  mcpctl call weather.get_forecast city=Berlin -o structured | jq '.days[].high'
+  # Something of the structured result, for a script
+  mcpctl call weather.get_forecast city=Berlin -o structured --jq '.days[].high'
 
   # Arguments from a file, and one of them replaced
   mcpctl call weather.get_forecast --args @query.json units=imperial
@@ -79,15 +79,15 @@ func newCallCmd(app *App) *cobra.Command {
 	}
 	o.target.addFlags(cmd)
 	o.answering.addFlags(cmd)
+	o.outputFlags.addFlags(cmd, "text", "json", "structured", "raw")
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "text", "output `format`: text, json, structured (the structured content as it came) or raw (the whole result as it came)")
 	f.StringVar(&o.args, "args", "", "arguments to begin with: a JSON `object`, @FILE, or - for stdin")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the arguments that would be sent, and call nothing")
 	return cmd
 }
 
 func runCall(ctx context.Context, app *App, o callOptions) error {
-	if err := checkOutput(o.output, "text", "json", "structured", "raw"); err != nil {
+	if err := o.outputFlags.check(); err != nil {
 		return err
 	}
 	spec, name, err := o.one(ctx, app, o.tool)
@@ -145,7 +145,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	}
 	stop()
 	stop = func() {}
-	if printErr := printed(ctx, func() error { return o.write(app, server, tool.Name, result) }); printErr != nil {
+	if printErr := printed(ctx, func() error { return o.print(ctx, app, server, tool.Name, result) }); printErr != nil {
 		return printErr
 	}
 	if err == nil && result.IsError {
@@ -194,21 +194,19 @@ func progressText(tool string, p client.Progress) string {
 	return ui.Clean(text)
 }
 
-// write prints a result.
-func (o *callOptions) write(app *App, server, tool string, result *client.Result) error {
-	structured, has := result.StructuredContent.(json.RawMessage)
-	switch o.output {
-	case "raw":
-		_, err := fmt.Fprintf(app.Out, "%s\n", result.Raw)
-		return err
-	case "json":
-		return view.WriteJSON(app.Out, view.NewCall(server, tool, result.IsError, result.Raw))
-	case "structured":
-		if !has {
+// print prints a result.
+func (o *callOptions) print(ctx context.Context, app *App, server, tool string, result *client.Result) error {
+	switch {
+	case o.text():
+		return writeContent(app.Out, result)
+	case o.output == "raw":
+		return o.write(ctx, app, result.Raw)
+	case o.output == "structured":
+		structured, ok := result.StructuredContent.(json.RawMessage)
+		if !ok {
 			return hinted{negativeError{fmt.Sprintf("%s.%s: the result has no structured content", server, tool)}, "-o text or -o json shows what it has"}
 		}
-		_, err := fmt.Fprintf(app.Out, "%s\n", structured)
-		return err
+		return o.write(ctx, app, structured)
 	}
-	return writeContent(app.Out, result)
+	return o.write(ctx, app, view.NewCall(server, tool, result.IsError, result.Raw))
 }

@@ -18,8 +18,8 @@ import (
 
 type diffOptions struct {
 	target
+	outputFlags
 	sides  []string
-	output string
 	failOn string
 }
 
@@ -60,15 +60,15 @@ func newDiffCmd(app *App) *cobra.Command {
 			return runDiff(cmd.Context(), app, o)
 		},
 	}
-	o.addFlags(cmd)
+	o.target.addFlags(cmd)
+	o.outputFlags.addFlags(cmd, "text", "json", "github")
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "text", "output `format`: text, json or github")
 	f.StringVar(&o.failOn, "fail-on", "breaking", "`severity` from which on the exit code is 1: breaking, risky, any or none")
 	return cmd
 }
 
 func (o *diffOptions) checkFlags() error {
-	if err := checkOutput(o.output, "text", "json", "github"); err != nil {
+	if err := o.outputFlags.check(); err != nil {
 		return err
 	}
 	if err := checkFlag("--fail-on", o.failOn, "breaking", "risky", "any", "none"); err != nil {
@@ -126,7 +126,7 @@ func runDiff(ctx context.Context, app *App, o diffOptions) error {
 		results = append(results, asked...)
 	}
 	report := catalog.Diff(states[0], states[1])
-	if err := app.printReport(o, report); err != nil {
+	if err := app.printReport(ctx, o, report); err != nil {
 		return err
 	}
 	if err := app.report(results, o.output == "json"); err != nil {
@@ -258,12 +258,12 @@ func withMissing(results []client.ServerResult) catalog.Catalog {
 	return catalog.New(servers...)
 }
 
-func (app *App) printReport(o diffOptions, r catalog.Report) error {
-	switch o.output {
-	case "json":
-		return view.WriteJSON(app.Out, view.NewDiff(r))
-	case "github":
+func (app *App) printReport(ctx context.Context, o diffOptions, r catalog.Report) error {
+	switch {
+	case o.output == "github":
 		return app.annotate(r, o.sides[1])
+	case !o.text():
+		return o.write(ctx, app, view.NewDiff(r))
 	}
 	_, err := fmt.Fprint(app.Out, reportText(app.Out, r))
 	return err

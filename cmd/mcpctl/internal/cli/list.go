@@ -17,7 +17,7 @@ import (
 
 type listOptions struct {
 	target
-	output string
+	outputFlags
 	names  bool
 	schema bool
 }
@@ -37,7 +37,7 @@ const listExample = `  # All configured servers
   mcpctl list -- npx -y @modelcontextprotocol/server-everything
 
   # The names of read-only tools
-  mcpctl list -o json | jq -r '.servers[].tools[] | select(.annotations.readOnlyHint) | .name'`
+  mcpctl list --jq '.servers[].tools[] | select(.annotations.readOnlyHint) | .name'`
 
 func newListCmd(app *App) *cobra.Command {
 	var o listOptions
@@ -51,8 +51,8 @@ func newListCmd(app *App) *cobra.Command {
 			return runList(cmd.Context(), app, o)
 		},
 	}
-	o.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output `format`: text or json")
+	o.target.addFlags(cmd)
+	o.outputFlags.addFlags(cmd, "text", "json")
 	cmd.Flags().BoolVar(&o.names, "names", false, "print names alone, a line each; server.tool when there are several servers")
 	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the schemas of each tool too")
 	cmd.MarkFlagsMutuallyExclusive("names", "schema")
@@ -60,11 +60,11 @@ func newListCmd(app *App) *cobra.Command {
 }
 
 func runList(ctx context.Context, app *App, o listOptions) error {
-	if err := checkOutput(o.output, "text", "json"); err != nil {
+	if err := o.outputFlags.check(); err != nil {
 		return err
 	}
-	if o.names && o.output == "json" {
-		return usagef("--names is text; with --output json every tool has its name")
+	if o.names && !o.text() {
+		return usagef("--names is text; in JSON every tool has its name")
 	}
 	specs, err := o.specs(ctx, app)
 	if err != nil {
@@ -75,7 +75,7 @@ func runList(ctx context.Context, app *App, o listOptions) error {
 		return err
 	}
 	// A reader that does not read must not keep the program from ending.
-	_, err = await(ctx, func() (struct{}, error) { return struct{}{}, printList(app, o, found.Results) })
+	_, err = await(ctx, func() (struct{}, error) { return struct{}{}, printList(ctx, app, o, found.Results) })
 	if err != nil {
 		return err
 	}
@@ -89,13 +89,13 @@ func runList(ctx context.Context, app *App, o listOptions) error {
 	return app.report(found.Results, o.output == "json")
 }
 
-func printList(app *App, o listOptions, results []client.ServerResult) error {
-	if o.output == "json" {
+func printList(ctx context.Context, app *App, o listOptions, results []client.ServerResult) error {
+	if !o.text() {
 		list := view.List{Servers: []view.Server{}}
 		for _, r := range results {
 			list.Servers = append(list.Servers, view.NewServer(r, describe))
 		}
-		return view.WriteJSON(app.Out, list)
+		return o.write(ctx, app, list)
 	}
 	var b strings.Builder
 	shown := 0

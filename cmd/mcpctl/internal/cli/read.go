@@ -16,8 +16,8 @@ import (
 type readOptions struct {
 	target
 	answering
-	output string
-	uri    string
+	outputFlags
+	uri string
 }
 
 const readLong = `Reads a resource of a server and prints what it holds.
@@ -52,12 +52,12 @@ func newReadCmd(app *App) *cobra.Command {
 	}
 	o.target.addFlags(cmd)
 	o.answering.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output `format`: text, json or raw (the whole result as it came)")
+	o.outputFlags.addFlags(cmd, "text", "json", "raw")
 	return cmd
 }
 
 func runRead(ctx context.Context, app *App, o readOptions) error {
-	if err := checkOutput(o.output, "text", "json", "raw"); err != nil {
+	if err := o.outputFlags.check(); err != nil {
 		return err
 	}
 	// A URI is no name: what it begins with says nothing about servers.
@@ -71,18 +71,17 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	}
 	result, err := c.Server(spec.Name).ReadResource(ctx, o.uri)
 	if err == nil {
-		err = printed(ctx, func() error { return o.write(app, spec.Name, result) })
+		err = printed(ctx, func() error { return o.print(ctx, app, spec.Name, result) })
 	}
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
 
-func (o *readOptions) write(app *App, server string, result *client.ReadResult) error {
-	switch o.output {
-	case "raw":
-		_, err := fmt.Fprintf(app.Out, "%s\n", result.Raw)
-		return err
-	case "json":
-		return view.WriteJSON(app.Out, view.NewRead(server, o.uri, result.Raw))
+func (o *readOptions) print(ctx context.Context, app *App, server string, result *client.ReadResult) error {
+	switch {
+	case o.output == "raw":
+		return o.write(ctx, app, result.Raw)
+	case !o.text():
+		return o.write(ctx, app, view.NewRead(server, o.uri, result.Raw))
 	}
 	for _, c := range result.Contents {
 		if c.Blob != nil && !app.Out.Terminal {
@@ -107,7 +106,7 @@ func (o *readOptions) write(app *App, server string, result *client.ReadResult) 
 type promptOptions struct {
 	target
 	answering
-	output string
+	outputFlags
 	prompt string   // as on the command line, perhaps with its server
 	words  []string // the arguments
 }
@@ -120,8 +119,8 @@ and a dot, where several are configured. Arguments are texts.`
 const promptExample = `  # A prompt of a configured server
   mcpctl prompt desk.greet name=Ada
 
-  # The messages, for a program
-  mcpctl prompt desk.greet name=Ada -o json | jq -r '.messages[].content.text'`
+  # The texts alone, for a script
+  mcpctl prompt desk.greet name=Ada --jq '.messages[].content.text'`
 
 func newPromptCmd(app *App) *cobra.Command {
 	var o promptOptions
@@ -141,12 +140,12 @@ func newPromptCmd(app *App) *cobra.Command {
 	}
 	o.target.addFlags(cmd)
 	o.answering.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output `format`: text, json or raw (the whole result as it came)")
+	o.outputFlags.addFlags(cmd, "text", "json", "raw")
 	return cmd
 }
 
 func runPrompt(ctx context.Context, app *App, o promptOptions) error {
-	if err := checkOutput(o.output, "text", "json", "raw"); err != nil {
+	if err := o.outputFlags.check(); err != nil {
 		return err
 	}
 	spec, name, err := o.one(ctx, app, o.prompt)
@@ -173,7 +172,7 @@ func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server
 	if err != nil {
 		return err
 	}
-	return printed(ctx, func() error { return o.write(app, server.Name(), name, result) })
+	return printed(ctx, func() error { return o.print(ctx, app, server.Name(), name, result) })
 }
 
 // arguments checks the words by what the prompt takes.
@@ -214,13 +213,12 @@ func (o *promptOptions) arguments(ctx context.Context, app *App, prompts []clien
 	return nil, suggest(fmt.Errorf("%s: no such prompt: %s", server, clip(name)), name, names)
 }
 
-func (o *promptOptions) write(app *App, server, name string, result *client.PromptResult) error {
-	switch o.output {
-	case "raw":
-		_, err := fmt.Fprintf(app.Out, "%s\n", result.Raw)
-		return err
-	case "json":
-		return view.WriteJSON(app.Out, view.NewPrompt(server, name, result.Raw))
+func (o *promptOptions) print(ctx context.Context, app *App, server, name string, result *client.PromptResult) error {
+	switch {
+	case o.output == "raw":
+		return o.write(ctx, app, result.Raw)
+	case !o.text():
+		return o.write(ctx, app, view.NewPrompt(server, name, result.Raw))
 	}
 	var b strings.Builder
 	for i, m := range result.Messages {

@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -115,6 +116,25 @@ func Clean(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// CleanJSON makes a JSON text harmless in the way of [Clean], and keeps its
+// value: what could do harm becomes an escape. (JSON wants escapes for some
+// control characters, but not for all.)
+func CleanJSON(text []byte) []byte {
+	inString := func(r rune) bool { return harmful(r) && !strings.ContainsRune("\t\r\n", r) }
+	if !bytes.ContainsFunc(text, inString) {
+		return text
+	}
+	clean := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		if inString(r) {
+			clean = fmt.Appendf(clean, `\u%04x`, r)
+		} else {
+			clean = utf8.AppendRune(clean, r)
+		}
+	}
+	return clean
 }
 
 func harmful(r rune) bool {

@@ -1,9 +1,13 @@
 package ui
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestClean(t *testing.T) {
@@ -64,5 +68,21 @@ func TestFit(t *testing.T) {
 	s.Width = 30
 	if got, want := s.Fit(strings.Repeat("漢", 30), 2), strings.Repeat("漢", 13)+"…"; got != want {
 		t.Errorf("Fit = %q, want %q", got, want)
+	}
+}
+
+// TestCleanJSON holds that a JSON text keeps its value and does no harm.
+func TestCleanJSON(t *testing.T) {
+	const in = "{\n\t\"a\": \"\u009b31m \x7f \u202e é\"\r\n}"
+	const want = "{\n\t\"a\": \"\\u009b31m \\u007f \\u202e é\"\r\n}"
+	if got := string(CleanJSON([]byte(in))); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var before, after any
+	if err := errors.Join(json.Unmarshal([]byte(in), &before), json.Unmarshal([]byte(want), &after)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Error(diff)
 	}
 }
