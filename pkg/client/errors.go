@@ -236,7 +236,7 @@ func (e *ServerError) classify(ctx context.Context, err error, proc *wire.Stdio)
 	case errors.Is(err, ErrRevisionNotOffered):
 		set(ClassRevision, ErrRevisionNotOffered.Error(), "", err)
 	case hasStatus && failed.Status == http.StatusForbidden, hasStatus && failed.Status >= 400 && !isRPC:
-		set(ClassHTTP, fmt.Sprintf("HTTP %d", failed.Status), strings.ToLower(http.StatusText(failed.Status)), err)
+		set(ClassHTTP, fmt.Sprintf("HTTP %d", failed.Status), strings.ToLower(http.StatusText(failed.Status))+comeBack(failed.RetryAfter), err)
 	case isRPC && wantsInput(rpc) != "":
 		set(ClassInput, ErrInputRequired.Error(), wantsInput(rpc)+": "+rpc.Message, errors.Join(ErrInputRequired, err))
 	case isRPC:
@@ -287,6 +287,14 @@ func needsLogin(failed *wire.HTTPError) bool {
 		})
 	}
 	return false
+}
+
+// comeBack says when a server wants to be asked again, if it did.
+func comeBack(after time.Duration) string {
+	if after == 0 {
+		return ""
+	}
+	return ", come back in " + after.Round(time.Second).String()
 }
 
 // classifyEnd says why a context has ended.

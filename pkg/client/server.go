@@ -98,6 +98,7 @@ func (s *Server) timeout() time.Duration {
 type operation struct {
 	server  *Server
 	timeout time.Duration
+	until   time.Time // when the caller gives up; zero: never
 	cancel  context.CancelCauseFunc
 	end     func()
 
@@ -122,6 +123,7 @@ func (s *Server) begin(ctx context.Context, op string, timeout time.Duration) (c
 		return ctx, nil, s.failure(ctx, op, err, nil)
 	}
 	o := &operation{server: s, timeout: timeout, cancel: cancel}
+	o.until, _ = ctx.Deadline()
 	o.due = time.Now().Add(timeout)
 	o.timer = time.AfterFunc(timeout, func() { cancel(timeoutError{timeout}) })
 	s.mu.Lock()
@@ -137,7 +139,21 @@ func (s *Server) begin(ctx context.Context, op string, timeout time.Duration) (c
 		o.mu.Unlock()
 		done()
 	}
-	return opCtx, o, nil
+	return wire.WithPatience(opCtx, o), o, nil
+}
+
+// Left implements [wire.Patience].
+func (o *operation) Left() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	left := o.left
+	if o.stopped == 0 {
+		left = time.Until(o.due)
+	}
+	if !o.until.IsZero() {
+		left = min(left, time.Until(o.until))
+	}
+	return left
 }
 
 // pause stops the clock until the returned function is called.
@@ -331,6 +347,9 @@ func (s *Server) attempts(ctx context.Context, op string, repeatable bool, f fun
 		passing := failed.passing() && !fresh || n > 1 && (failed.passing() || failed.Class == ClassRefused)
 		if !repeatable || n == maxAttempts || !passing || ctx.Err() != nil {
 			return failed
+		}
+		if failed.RetryAfter > wire.Left(ctx) {
+			return failed // it would be too late
 		}
 		pause := max(pauses.NextBackOff(), failed.RetryAfter)
 		s.log.Debug("trying again", "op", op, "pause", pause, "err", failed)

@@ -538,6 +538,9 @@ func (c *streamable) reopen(ctx context.Context, s *stream, err error) (*http.Re
 	for {
 		pause := s.pause(err != nil)
 		if failed, ok := errors.AsType[*HTTPError](err); ok {
+			if failed.RetryAfter > Left(ctx) {
+				return nil, err
+			}
 			pause = max(pause, failed.RetryAfter)
 		}
 		timer := time.NewTimer(pause)

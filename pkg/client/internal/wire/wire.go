@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -61,6 +62,25 @@ type Request struct {
 	// Revision is what MCP-Protocol-Version says for a request that is sent
 	// before [Conn.SetRevision].
 	Revision string
+}
+
+// Patience is how long somebody goes on waiting, which may change on the way.
+type Patience interface{ Left() time.Duration }
+
+type patienceKey struct{}
+
+// WithPatience returns a context for requests of somebody who waits that long:
+// a server that asks to be left alone for longer makes them fail at once.
+func WithPatience(ctx context.Context, p Patience) context.Context {
+	return context.WithValue(ctx, patienceKey{}, p)
+}
+
+// Left returns how long there is time for what has a context.
+func Left(ctx context.Context) time.Duration {
+	if p, ok := ctx.Value(patienceKey{}).(Patience); ok {
+		return p.Left()
+	}
+	return math.MaxInt64
 }
 
 // Notification is a message of a server that wants no answer.
