@@ -32,7 +32,7 @@ type Handlers struct {
 	// Log is told what servers log, in addition to [Options.Logger].
 	Log func(context.Context, LogMessage)
 	// Error is told about failures that no call returns: a subscription that
-	// could not be restored.
+	// could not be restored, or that the server no longer agrees to.
 	Error func(context.Context, error)
 }
 

@@ -60,6 +60,7 @@ type rawServer struct {
 	seen      map[string]int
 	cancelled chan rawMessage
 	sent      chan struct{} // a burst is out
+	listening map[string]json.RawMessage
 	reads     bool          // on while it answers a call, over stdio
 }
 
@@ -72,7 +73,7 @@ func (s *rawServer) count(method string) int {
 }
 
 func newRawServer(behave misbehaviour, legacy bool) *rawServer {
-	return &rawServer{behave: behave, legacy: legacy, seen: make(map[string]int), cancelled: make(chan rawMessage, 100), sent: make(chan struct{}, 100)}
+	return &rawServer{behave: behave, legacy: legacy, seen: make(map[string]int), cancelled: make(chan rawMessage, 100), sent: make(chan struct{}, 100), listening: make(map[string]json.RawMessage)}
 }
 
 func (s *rawServer) handle(m rawMessage, send func(string)) {
@@ -100,6 +101,9 @@ func (s *rawServer) handle(m rawMessage, send func(string)) {
 	case m.Method == "subscriptions/listen" && !s.legacy:
 		var p struct{ Notifications json.RawMessage }
 		_ = json.Unmarshal(m.Params, &p)
+		s.mu.Lock()
+		s.listening[string(p.Notifications)] = m.ID
+		s.mu.Unlock()
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{`+
 			`"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}}`, m.ID, p.Notifications))
 		if m.left != nil {
@@ -412,6 +416,13 @@ var misbehaviours = map[string]misbehaviour{
 			notify("message", `"level":"info","data":"%d %s"`, i, padding)
 		}
 		s.sent <- struct{}{}
+		send(result(m.ID, "done"))
+	},
+	"withdraws": func(s *rawServer, m rawMessage, send func(string)) {
+		s.mu.Lock()
+		id := s.listening[m.arg("filter")]
+		s.mu.Unlock()
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id))
 		send(result(m.ID, "done"))
 	},
 	"echo": func(_ *rawServer, m rawMessage, send func(string)) { send(result(m.ID, m.arg("text"))) },

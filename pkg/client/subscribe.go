@@ -71,14 +71,16 @@ func (s *Server) Unsubscribe(ctx context.Context, uri string) error {
 
 // OnUpdated has f called with the URI of each resource that has changed, as
 // the server says, until stop is called. What changes several times while f is
-// busy may be told once.
+// busy may be told once. When a subscription had broken and is restored, f is
+// called too, since nobody told what happened in between.
 func (s *Server) OnUpdated(f func(ctx context.Context, uri string)) (stop func()) {
 	return s.subs.handle(func(m *subscriptions) { m.onUpdated[m.next] = f }, func(m *subscriptions, id int) { delete(m.onUpdated, id) })
 }
 
 // OnListChanged has f called when a list of the server has changed, until stop
 // is called, and returns when the server has agreed to tell; it connects if
-// need be. Resources include their templates. A server that does not tell
+// need be. Where that had broken and is restored, f is called as well, as with
+// [Server.OnUpdated]. Resources include their templates. A server that does not tell
 // makes it fail with [ErrNotSupported].
 func (s *Server) OnListChanged(ctx context.Context, kind Kind, f func(context.Context)) (stop func(), err error) {
 	ctx, op, err := s.begin(ctx, opListen, 0)
@@ -136,6 +138,9 @@ func (f filter) without(g filter) filter {
 	return f
 }
 
+// and returns what both have.
+func (f filter) and(g filter) filter { return f.without(f.without(g)) }
+
 // add adds what g has.
 func (f filter) add(g filter) {
 	maps.Copy(f.uris, g.uris)
@@ -189,6 +194,7 @@ type subscriptions struct {
 	closed   bool
 	done     uint64 // the last gen that was dealt with
 	honoured filter // what the server agreed to for it
+	known    filter // what it has ever agreed to, since it was wanted
 	err      error  // or why it could not be asked
 	settled  chan struct{}
 	streams  map[int64]*stream
@@ -200,7 +206,7 @@ func (m *subscriptions) init(s *Server) {
 	m.life, m.kill = context.WithCancel(context.Background())
 	m.onUpdated = make(map[int]func(context.Context, string))
 	m.onChanged = make(map[int]changeHandler)
-	m.wanted, m.honoured = newFilter(), newFilter()
+	m.wanted, m.honoured, m.known = newFilter(), newFilter(), newFilter()
 	m.changed, m.settled = make(chan struct{}), make(chan struct{})
 	m.streams = make(map[int64]*stream)
 	m.ended = make(chan struct{}, 1)
@@ -269,6 +275,7 @@ func (m *subscriptions) want(change func(*filter)) uint64 {
 	defer m.mu.Unlock()
 	before := m.wanted.clone()
 	change(&m.wanted)
+	m.known = m.known.and(m.wanted)
 	if m.running && m.wanted.same(before) && m.done == m.gen && m.err == nil && m.honoured.covers(m.wanted) || !m.running && m.wanted.empty() {
 		return m.gen // dealt with
 	}
@@ -314,16 +321,19 @@ func (m *subscriptions) run() {
 	defer func() { open.stop(nil) }()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = 30 * time.Second
-	told := true        // whether the trouble was told; at first to whoever subscribes
-	kept := newFilter() // what the server agreed to before
+	told := true          // whether the trouble was told; at first to whoever subscribes
+	before := newFilter() // what the server agreed to when it last did
 	for {
 		m.mu.Lock()
 		wanted, gen, changed := m.wanted.clone(), m.gen, m.changed
 		m.mu.Unlock()
-		err := error(nil)
+		err, whole := error(nil), open.agreed()
 		if open.broken() != nil || !wanted.same(open.asked) || !open.agreed().covers(wanted) {
 			var next listening
 			if next, err = m.open(wanted, open); err == nil {
+				if whole = open.agreed(); next.session != open.session {
+					whole = newFilter()
+				}
 				open.stop(next.streams)
 				open = next
 			}
@@ -333,12 +343,17 @@ func (m *subscriptions) run() {
 		if err == nil {
 			pauses.Reset()
 			told = wanted.empty()
-			if lost := kept.without(kept.without(wanted)).without(agreed); !lost.empty() {
+			if lost := before.and(wanted).without(agreed); !lost.empty() {
 				m.server.tellError(m.server.failure(m.life, opListen, &notSupportedError{
 					"the server no longer agrees to tell about " + lost.String(), m.server.Peer().Revision,
 				}, nil))
 			}
-			kept = agreed
+			before = agreed
+			m.mu.Lock()
+			missed := m.known.and(wanted).and(agreed).without(whole)
+			m.known.add(agreed.and(m.wanted))
+			m.mu.Unlock()
+			m.server.missed(missed)
 			if m.finish(gen) {
 				return
 			}
@@ -375,6 +390,19 @@ func (m *subscriptions) run() {
 		case <-m.life.Done():
 		}
 		timer.Stop()
+	}
+}
+
+// missed tells about everything in a filter, as anything may have happened
+// while nothing was listened for (specification 2026-07-28, subscriptions: the
+// server keeps nothing across connections).
+func (s *Server) missed(f filter) {
+	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
+		s.listChanged(kind)
+	}
+	for _, uri := range slices.Sorted(maps.Keys(f.uris)) {
+		s.lists.forgetResource(uri)
+		s.mailbox.postUpdated(uri)
 	}
 }
 

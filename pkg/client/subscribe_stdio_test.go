@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,6 +89,10 @@ func TestSubscriptionsOfProcesses(t *testing.T) {
 			}
 			if err := call("die", ""); err == nil {
 				t.Error("the server did not die")
+			}
+			for missed := []string{"memo://a", "memo://b", "memo://c"}; len(missed) > 0; {
+				uri := <-got
+				missed = slices.DeleteFunc(missed, func(m string) bool { return m == uri })
 			}
 			for _, uri := range []string{"memo://c", "memo://a"} {
 				touched(uri)
