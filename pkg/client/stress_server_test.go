@@ -61,7 +61,7 @@ type rawServer struct {
 	cancelled chan rawMessage
 	sent      chan struct{} // a burst is out
 	listening map[string]json.RawMessage
-	reads     bool          // on while it answers a call, over stdio
+	reads     bool // on while it answers a call, over stdio
 }
 
 const rawTool = `{"name":"t","inputSchema":{"type":"object"}}`
