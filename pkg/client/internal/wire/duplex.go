@@ -78,7 +78,7 @@ func (d *duplex) cancel(ctx context.Context, req Request) {
 		return
 	}
 	params := cancelledParams(ctx, req.ID)
-	d.background(func(life context.Context) {
+	d.notice(func(life context.Context) {
 		life, stop := context.WithTimeout(life, cancelGrace)
 		defer stop()
 		_ = d.Notify(life, "notifications/cancelled", params)
@@ -166,8 +166,10 @@ type inbox struct {
 	slots chan struct{}
 
 	mu      sync.Mutex
+	leaving bool // no further notices
 	closed  bool
 	tasks   sync.WaitGroup
+	notices sync.WaitGroup                // tasks that tell of something cancelled, for a moment
 	answers map[string]context.CancelFunc // requests that are being answered, by id
 }
 
@@ -186,6 +188,49 @@ func (b *inbox) background(f func(life context.Context)) {
 	b.tasks.Go(func() { f(b.life) })
 }
 
+// notice runs in the background what tells the server that a request is
+// cancelled.
+func (b *inbox) notice(f func(life context.Context)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.leaving || b.closed {
+		return
+	}
+	b.notices.Add(1)
+	done := sync.OnceFunc(b.notices.Done)
+	timer := time.AfterFunc(shutGrace, done)
+	b.tasks.Go(func() {
+		defer timer.Stop()
+		defer done()
+		f(b.life)
+	})
+}
+
+// takeLeave waits until the server has been told what is cancelled, or has had
+// a moment for it. Whoever cancels a request often closes the connection next,
+// and the server should not learn of that first.
+func (b *inbox) takeLeave(ctx context.Context) {
+	b.mu.Lock()
+	b.leaving = true
+	b.mu.Unlock()
+	waitFor(ctx, &b.notices)
+}
+
+// waitFor waits for a group, and reports whether it has ended before ctx.
+func waitFor(ctx context.Context, group *sync.WaitGroup) bool {
+	ended := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // shutGrace is how long what was told to end may take once nobody is patient
 // any longer.
 const shutGrace = 250 * time.Millisecond
@@ -197,19 +242,10 @@ func (b *inbox) shut(ctx context.Context) {
 	b.closed = true
 	b.mu.Unlock()
 	b.kill()
-	ended := make(chan struct{})
-	go func() {
-		b.tasks.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return
-	case <-ctx.Done():
-	}
-	select {
-	case <-ended:
-	case <-time.After(shutGrace):
+	if !waitFor(ctx, &b.tasks) {
+		ctx, stop := context.WithTimeout(context.Background(), shutGrace)
+		defer stop()
+		waitFor(ctx, &b.tasks)
 	}
 }
 
@@ -247,10 +283,11 @@ func (b *inbox) take(m *message, stream int64) {
 		}
 		result, err := b.answer(ctx, m)
 		b.mu.Lock()
+		_, wanted := b.answers[id]
 		delete(b.answers, id)
 		b.mu.Unlock()
-		if life.Err() == nil && ctx.Err() != nil {
-			return // nobody waits any longer
+		if !wanted {
+			return // it was taken back
 		}
 		b.reply(life, encodeResponse(m.id, result, err))
 	})
@@ -267,10 +304,12 @@ func (b *inbox) withdraw(params json.RawMessage) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	cancel := b.answers[string(p.RequestID)]
+	id := string(p.RequestID)
+	cancel := b.answers[id]
 	if cancel == nil {
 		return false
 	}
+	delete(b.answers, id)
 	cancel()
 	return true
 }

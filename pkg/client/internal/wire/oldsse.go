@@ -137,6 +137,7 @@ func (c *oldSSE) SetRevision(revision string) { c.revision.Store(&revision) }
 
 // Close implements [Conn].
 func (c *oldSSE) Close(ctx context.Context) {
+	c.takeLeave(ctx)
 	c.end(ErrClosed)
 	c.shut(ctx)
 }

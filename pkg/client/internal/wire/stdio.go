@@ -66,6 +66,7 @@ func StartStdio(cmd Command, cfg StdioConfig) (*Stdio, error) {
 // Close implements [Conn]. When it returns, the process and its descendants in
 // its group are gone.
 func (c *Stdio) Close(ctx context.Context) {
+	c.takeLeave(ctx)
 	c.shutStreams(ctx)
 	c.proc.stop(ctx)
 }

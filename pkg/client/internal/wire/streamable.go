@@ -232,7 +232,7 @@ func (c *streamable) Notify(ctx context.Context, method string, params json.RawM
 // 2026-07-28, cancellation).
 func (c *streamable) cancel(ctx context.Context, request int64) {
 	params := cancelledParams(ctx, request)
-	c.inbox.background(func(context.Context) {
+	c.inbox.notice(func(context.Context) {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
 		defer stop()
 		if err := c.Notify(ctx, "notifications/cancelled", params); err != nil {
@@ -354,6 +354,7 @@ func (c *streamable) Err() error {
 
 // Close implements [Conn]. It lets go of a session.
 func (c *streamable) Close(ctx context.Context) {
+	c.inbox.takeLeave(ctx)
 	c.mu.Lock()
 	again := c.closing
 	c.closing = true

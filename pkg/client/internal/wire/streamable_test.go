@@ -963,6 +963,29 @@ func TestStreamableCancellationIsBounded(t *testing.T) {
 	}
 }
 
+// A server learns what is cancelled before the connection ends.
+func TestStreamableCancelAndClose(t *testing.T) {
+	for range 50 {
+		var told record
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+			if m := receive(r); m.Method == "notifications/cancelled" {
+				told.add("%s", m.Params)
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			cancel()
+			<-r.Context().Done()
+		})
+		conn := dialTest(t, cfg, testLegacy)
+		_, err := conn.Call(ctx, Request{ID: 5, Method: "m"})
+		conn.Close(t.Context())
+		if got := told.all(); err != context.Canceled || len(got) != 1 {
+			t.Fatalf("told %q, error %v", got, err)
+		}
+	}
+}
+
 // A request has the values of the context of the call.
 func TestStreamableContextValues(t *testing.T) {
 	type key struct{}
