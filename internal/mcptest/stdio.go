@@ -57,6 +57,10 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	library            modern, with a resource, one that is no text, and a prompt
 //	asks               modern, asks for a number "n" in the middle of a call
 //	dies-on-call       modern, exits with status 4 when a tool is called
+//	logs               modern, logs at three levels when a tool is called
+//	stalls FILE        modern, never answers tools/call; its process id goes
+//	                   to FILE when that is called, and FILE.cancelled appears
+//	                   when the call is cancelled
 //	echo-secret NAME   puts its variable NAME wherever it can
 //	echo-secret-exit NAME  puts it on stderr and exits
 //	stubborn FILE      modern, ignores the end of its input and SIGTERM; its
@@ -156,6 +160,27 @@ func Run(behaviour string, args ...string) int {
 			fmt.Fprintln(os.Stderr, "that was too much")
 			os.Exit(4)
 			return ""
+		}
+	case "logs":
+		script.Call = func(json.RawMessage) string {
+			for _, params := range []string{
+				`{"level":"debug","data":"small"}`,
+				`{"level":"info","logger":"db","data":{"rows":1.50}}`,
+				`{"level":"critical","data":"on \u001b[31mfire\nnow"}`,
+			} {
+				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/message","params":%s}`+"\n", params)
+			}
+			return `{"content":[{"type":"text","text":"done"}]}`
+		}
+	case "stalls":
+		script.Mute = []string{"tools/call"}
+		script.OnRequest = func(method string) {
+			switch method {
+			case "tools/call":
+				writePID(arg)
+			case "notifications/cancelled":
+				_ = os.WriteFile(arg+".cancelled", nil, 0o600)
+			}
 		}
 	case "echo-secret", "echo-secret-exit":
 		secret := os.Getenv(arg)

@@ -354,12 +354,17 @@ func (s *session) logged(n wire.Notification) {
 	}
 	s.mu.Unlock()
 	srv := s.server
-	srv.log.Log(context.Background(), slogLevel(m.Level), "server log",
+	srv.log.Log(context.Background(), slogLevel(m.Level), ServerLog, "severity", m.Level,
 		"logger", wire.OneLine(m.Logger, maxDetail), "data", wire.OneLine(srv.secrets.String(string(m.Data)), maxLogged))
 	if f := srv.handlers.Log; f != nil {
 		srv.mailbox.post(len(n.Params), func(ctx context.Context) { f(ctx, m) })
 	}
 }
+
+// ServerLog is the message of the records in which [Options.Logger] is told what
+// a server logs. Their attributes are server, severity, logger and data, which
+// is JSON, or the beginning of it.
+const ServerLog = "server log"
 
 // maxLogged bounds, in bytes, how much of a server's message goes into a log.
 const maxLogged = 2 << 10

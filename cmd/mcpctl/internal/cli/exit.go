@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -26,6 +27,7 @@ const (
 	exitSchema   = 6
 	exitLocal    = 7
 	exitTimeout  = 124
+	exitPipe     = 141 // 128 and the number of SIGPIPE
 )
 
 // negativeError says that the command worked and the answer is no.
@@ -59,6 +61,23 @@ func (e signalError) Error() string {
 	return "stopped by signal " + e.signal.String()
 }
 
+// goneError says that nobody reads standard output any more.
+type goneError struct{ error }
+
+func (e goneError) Unwrap() error { return e.error }
+
+// pipe is standard output. When its reader is gone the program ends in order,
+// as after any failure, but quietly.
+type pipe struct{ io.Writer }
+
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if err != nil && slices.ContainsFunc(brokenPipe, func(e error) bool { return errors.Is(err, e) }) {
+		err = goneError{err}
+	}
+	return n, err
+}
+
 // printedError decides the exit code and was shown already.
 type printedError struct{ error }
 
@@ -87,6 +106,8 @@ func kind(err error) (name string, code int) {
 	case is[signalError](err):
 		s, _ := errors.AsType[signalError](err)
 		return "signal", 128 + int(s.signal)
+	case is[goneError](err):
+		return "closed", exitPipe
 	case errors.Is(err, client.ErrAuthRequired):
 		return "auth", exitAuth
 	case is[usageError](err): // also of an answer, inside a server's failure
@@ -122,7 +143,7 @@ func is[E error](err error) bool {
 }
 
 // precedence orders exit codes: with several failures the first one here wins.
-var precedence = []int{129, 130, 143, exitTimeout, exitAuth, exitServer, exitSchema, exitConfig, exitUsage, exitLocal, exitNegative, exitOK}
+var precedence = []int{129, 130, 143, exitPipe, exitTimeout, exitAuth, exitServer, exitSchema, exitConfig, exitUsage, exitLocal, exitNegative, exitOK}
 
 func precedes(a, b int) bool { return slices.Index(precedence, a) < slices.Index(precedence, b) }
 

@@ -40,6 +40,7 @@ func MainWith(files atomicfile.Options) (code int) {
 	// net/http tells the default logger what servers send out of turn.
 	log.SetOutput(io.Discard)
 	ignoreFileSizeSignal()
+	catchPipeSignal()
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	dir, err := os.Getwd()
@@ -103,6 +104,8 @@ func (app *App) Run(ctx context.Context, args []string, stdout io.Writer, stderr
 	// After a signal every failure is only how the work ended.
 	if s, ok := errors.AsType[signalError](context.Cause(ctx)); ok {
 		err = s
+	} else if gone, ok := errors.AsType[goneError](err); ok {
+		return exitCode(gone) // nobody listens
 	}
 	if !*started && !is[usageError](err) {
 		err = usageError{err, fmt.Sprintf("%q shows how it is used", ran.CommandPath()+" --help")}
@@ -131,7 +134,7 @@ func (app *App) streams(stdout, stderr io.Writer, color ui.When) {
 	if outFile == os.Stdout {
 		errFile = os.Stderr // behind the redaction
 	}
-	app.Out = ui.NewStream(stdout, outFile, color, app.LookupEnv)
+	app.Out = ui.NewStream(pipe{stdout}, outFile, color, app.LookupEnv)
 	app.Err = ui.NewStream(stderr, errFile, color, app.LookupEnv)
 	app.Log = slog.New(slog.DiscardHandler)
 }
@@ -215,9 +218,9 @@ func (app *App) applyFlags(stdout, stderr io.Writer) error {
 	o := &slog.HandlerOptions{Level: level}
 	switch app.flags.logFormat {
 	case "text":
-		app.Log = slog.New(slog.NewTextHandler(stderr, o))
+		app.Log = slog.New(serverLogs{Handler: slog.NewTextHandler(app.Err, o), out: app.Err})
 	case "json":
-		app.Log = slog.New(slog.NewJSONHandler(stderr, o))
+		app.Log = slog.New(slog.NewJSONHandler(app.Err, o))
 	default:
 		return usagef("--log-format must be text or json, not %q", app.flags.logFormat)
 	}

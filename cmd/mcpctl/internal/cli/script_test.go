@@ -52,7 +52,8 @@ func killStep() func(string) {
 }
 
 // fakeServer is a stdio server: one of the behaviours of mcptest, or "tools
-// FILE", which publishes the tools/list result in a file.
+// FILE", which publishes the tools/list result in a file, or "answers FILE",
+// which has results of further methods by their names.
 func fakeServer() {
 	mcptest.Main()
 	if len(os.Args) > 2 && os.Args[1] == "tools" {
@@ -63,6 +64,25 @@ func fakeServer() {
 		}
 		script := mcptest.Modern()
 		script.List = func(*string) string { return strings.ReplaceAll(string(list), "\n", " ") }
+		script.Serve(os.Stdin, os.Stdout)
+		return
+	}
+	if len(os.Args) > 2 && os.Args[1] == "answers" {
+		var results map[string]json.RawMessage
+		data, err := os.ReadFile(os.Args[2])
+		if err == nil {
+			err = json.Unmarshal(data, &results)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		script := mcptest.Modern(mcptest.Tool("t"))
+		script.Discover = strings.Replace(script.Discover, `"tools":{}`, `"tools":{},"resources":{},"prompts":{}`, 1)
+		script.Results = make(map[string]string)
+		for method, result := range results {
+			script.Results[method] = strings.ReplaceAll(string(result), "\n", " ")
+		}
 		script.Serve(os.Stdin, os.Stdout)
 		return
 	}
@@ -90,6 +110,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitcode,
 			"signal":   signalled,
+			"unread":   unread,
+			"appears":  appears,
 			"http":     serveHTTP,
 			"gone":     gone,
 		},
@@ -129,10 +151,45 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	signals := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}
 	var stderr bytes.Buffer
-	cmd := exec.Command(args[3], args[4:]...)
-	path, err := exec.LookPath(args[3])
+	cmd := command(ts, args[3:])
+	cmd.Stderr = &stderr
+	ts.Check(cmd.Start())
+	pid := waitForPID(ts, ts.MkAbs(args[1]))
+	ts.Check(cmd.Process.Signal(signals[args[0]]))
+	err := cmd.Wait()
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[2] {
+		ts.Fatalf("exit code %s (%v), want %s\n%s", got, err, args[2], stderr.String())
+	}
+	if pid != 0 && alive(pid) {
+		ts.Fatalf("process %d is still there", pid)
+	}
+}
+
+// unread runs a command whose standard output is a pipe that nobody reads, and
+// checks its exit code and that it says nothing: unread N cmd args...
+func unread(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: unread N command args...")
+	}
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	ts.Check(r.Close())
+	defer w.Close()
+	var stderr bytes.Buffer
+	cmd := command(ts, args[1:])
+	cmd.Stdout, cmd.Stderr = w, &stderr
+	err = cmd.Run()
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] || stderr.Len() > 0 {
+		ts.Fatalf("exit code %s (%v), want %s\n%s", got, err, args[0], stderr.String())
+	}
+}
+
+// command prepares a command of the script's.
+func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	path, err := exec.LookPath(args[0])
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
-		if candidate := filepath.Join(dir, args[3]); err != nil && isExecutable(candidate) {
+		if candidate := filepath.Join(dir, args[0]); err != nil && isExecutable(candidate) {
 			path, err = candidate, nil
 		}
 	}
@@ -142,16 +199,13 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
-	cmd.Stderr = &stderr
-	ts.Check(cmd.Start())
-	pid := waitForPID(ts, ts.MkAbs(args[1]))
-	ts.Check(cmd.Process.Signal(signals[args[0]]))
-	err = cmd.Wait()
-	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[2] {
-		ts.Fatalf("exit code %s (%v), want %s\n%s", got, err, args[2], stderr.String())
-	}
-	if alive(pid) {
-		ts.Fatalf("process %d is still there", pid)
+	return cmd
+}
+
+// appears waits for files.
+func appears(ts *testscript.TestScript, _ bool, files []string) {
+	for _, file := range files {
+		waitForFile(ts, ts.MkAbs(file))
 	}
 }
 
@@ -169,16 +223,22 @@ func isExecutable(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// waitForPID reads the number of a process from a file as soon as it is there.
+// waitForPID reads the number of a process from a file as soon as it is there;
+// zero is none.
 func waitForPID(ts *testscript.TestScript, file string) int {
+	pid, err := strconv.Atoi(string(waitForFile(ts, file)))
+	ts.Check(err)
+	return pid
+}
+
+// waitForFile reads a file as soon as it is there.
+func waitForFile(ts *testscript.TestScript, file string) []byte {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(20 * time.Second)
 	for {
 		if data, err := os.ReadFile(file); err == nil {
-			pid, err := strconv.Atoi(string(data))
-			ts.Check(err)
-			return pid
+			return data
 		}
 		select {
 		case <-tick.C:
@@ -200,8 +260,10 @@ func alive(pid int) bool {
 }
 
 // serveHTTP starts a server and puts its address into a variable: http NAME
-// BEHAVIOUR, where the behaviour is a status, "tools FILE", "hang", "tls FILE",
-// which writes its certificate, or "echo STATUS", which repeats all headers in
+// BEHAVIOUR, where the behaviour is a status, "tools FILE", "hang", "stalls
+// FILE", which never answers tools/call and makes FILE when that comes and
+// FILE.cancelled when its caller goes, "tls FILE", which writes its certificate,
+// or "echo STATUS", which repeats all headers in
 // its body.
 func serveHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -217,6 +279,22 @@ func serveHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		h = script
 	case "hang":
 		h = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	case "stalls":
+		script := mcptest.Modern(mcptest.Tool("t"))
+		script.Mute = []string{"tools/call"}
+		file := ts.MkAbs(args[2])
+		script.OnRequest = func(method string) {
+			if method == "tools/call" {
+				_ = os.WriteFile(file+".new", []byte("0"), 0o600)
+				_ = os.Rename(file+".new", file)
+			}
+		}
+		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			script.ServeHTTP(w, r)
+			if r.Context().Err() != nil {
+				_ = os.WriteFile(file+".cancelled", nil, 0o600)
+			}
+		})
 	case "tls":
 		start = httptest.NewTLSServer
 		h = mcptest.Modern()

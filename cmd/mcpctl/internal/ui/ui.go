@@ -28,6 +28,36 @@ type Stream struct {
 	Width int
 	dumb  bool // it is one, but can do nothing beyond printing
 	style *lipgloss.Renderer
+
+	mu      sync.Mutex
+	passing bool // a line of Progress is shown
+}
+
+// Write prints text, on a line of its own where [Stream.Progress] shows one.
+func (s *Stream) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	return s.Writer.Write(text)
+}
+
+// wipe takes the line of Progress away. The lock is held.
+func (s *Stream) wipe() {
+	if s.passing {
+		s.passing = false
+		_, _ = io.WriteString(s.Writer, "\r\x1b[K")
+		s.Flush()
+	}
+}
+
+// pass shows a line for as long as nothing else is printed.
+func (s *Stream) pass(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passing = true
+	// One write, and no more than a line, or it would scroll.
+	_, _ = io.WriteString(s.Writer, "\r"+ansi.Truncate(line, max(10, s.Width-1), "…")+"\x1b[K")
+	s.Flush()
 }
 
 // When says when to use colour.
@@ -156,23 +186,17 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 		start := time.Now()
 		timer := time.NewTimer(quiet)
 		defer timer.Stop()
-		shown := false
 		for frame := 0; ; frame++ {
 			select {
 			case <-done:
-				if shown {
-					_, _ = io.WriteString(s, "\r\x1b[K")
-					s.Flush()
-				}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.wipe()
 				return
 			case <-timer.C:
 			}
 			if text := message(); text != "" {
-				shown = true
-				line := fmt.Sprintf("%c %s (%s)", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[frame%10], text, time.Since(start).Round(time.Second))
-				// One write, and no more than a line, or it would scroll.
-				_, _ = io.WriteString(s, "\r"+ansi.Truncate(line, max(10, s.Width-1), "…")+"\x1b[K")
-				s.Flush()
+				s.pass(fmt.Sprintf("%c %s (%s)", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[frame%10], text, time.Since(start).Round(time.Second)))
 			}
 			timer.Reset(120 * time.Millisecond)
 		}

@@ -3,9 +3,12 @@ package ui
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -85,4 +88,26 @@ func TestCleanJSON(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestProgressGivesWay holds that what is printed stands on a line of its own.
+func TestProgressGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen strings.Builder
+		s := NewStream(&screen, nil, Never, func(string) (string, bool) { return "", false })
+		s.Terminal, s.Width = true, 80
+		stop := s.Progress(func() string { return "working" })
+		fmt.Fprintln(s, "early")
+		time.Sleep(quiet + time.Millisecond)
+		fmt.Fprintln(s, "first")
+		fmt.Fprintln(s, "second")
+		time.Sleep(120 * time.Millisecond)
+		stop()
+		fmt.Fprintln(s, "last")
+		const clear = "\r\x1b[K"
+		const want = "early\n\r⠋ working (1s)\x1b[K" + clear + "first\nsecond\n\r⠙ working (1s)\x1b[K" + clear + "last\n"
+		if diff := cmp.Diff(want, screen.String()); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
