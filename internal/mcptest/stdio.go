@@ -54,7 +54,9 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	endless-pages      always has another page
 //	repeated-cursor    always has the same next page
 //	no-tools           modern without the tools capability
-//	library            modern, with a resource, one that is no text, and a prompt
+//	library            modern, with a resource, one that is no text, and a prompt;
+//	                   it does not know of resource templates
+//	half-library       the same, but refuses to list its prompts
 //	asks               modern, asks for a number "n" in the middle of a call
 //	dies-on-call       modern, exits with status 4 when a tool is called
 //	logs               modern, logs at three levels when a tool is called
@@ -124,12 +126,16 @@ func Run(behaviour string, args ...string) int {
 		script.List = func(*string) string {
 			return `{"tools":[],"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
 		}
-	case "library":
+	case "library", "half-library":
 		script.Discover = strings.Replace(script.Discover, `"tools":{}`, `"tools":{},"resources":{},"prompts":{}`, 1)
 		script.Results = map[string]string{
+			"resources/list": `{"resources":[{"uri":"memo://a","name":"a","size":8},{"uri":"memo://b/c.png","name":"picture","mimeType":"image/png"}]}`,
 			"resources/read": `{"contents":[{"uri":"memo://a","text":"one line"},{"uri":"memo://b","mimeType":"a/b","blob":"AAEC"}]}`,
 			"prompts/list":   `{"prompts":[{"name":"greet","arguments":[{"name":"name","required":true},{"name":"tone"}]}]}`,
 			"prompts/get":    `{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"hello"}},{"role":"assistant","content":{"type":"odd"}}]}`,
+		}
+		if behaviour == "half-library" {
+			script.Results["prompts/list"] = "error:not today"
 		}
 	case "asks":
 		script.Call = func(params json.RawMessage) string {

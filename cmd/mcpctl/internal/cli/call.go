@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
@@ -175,7 +174,7 @@ func findTool(c *client.Client, s catalog.Server, name string) (client.Tool, err
 
 // refused says how a tool is called whose arguments do not fit.
 func refused(tool client.Tool, err error) error {
-	signature, _, _ := strings.Cut(view.Signature(tool.Tool), " → ")
+	signature := view.Unicode.Call(tool.Tool)
 	hint := "it is called so: " + signature
 	if u, ok := errors.AsType[usageError](err); ok && u.hint != "" {
 		hint = u.hint + " " + signature

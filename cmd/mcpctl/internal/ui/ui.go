@@ -26,6 +26,8 @@ type Stream struct {
 	Terminal bool
 	// Width is the width of the terminal in columns, zero where there is none.
 	Width int
+	// UTF8 says that the locale allows characters beyond ASCII.
+	UTF8  bool
 	dumb  bool // it is one, but can do nothing beyond printing
 	style *lipgloss.Renderer
 
@@ -56,7 +58,7 @@ func (s *Stream) pass(line string) {
 	defer s.mu.Unlock()
 	s.passing = true
 	// One write, and no more than a line, or it would scroll.
-	_, _ = io.WriteString(s.Writer, "\r"+ansi.Truncate(line, max(10, s.Width-1), "…")+"\x1b[K")
+	_, _ = io.WriteString(s.Writer, "\r"+ansi.Truncate(line, max(10, s.Width-1), s.Ellipsis())+"\x1b[K")
 	s.Flush()
 }
 
@@ -73,7 +75,7 @@ const (
 // NewStream looks at a file and the environment and says how to write to it.
 // What is written goes to w.
 func NewStream(w io.Writer, f *os.File, color When, getenv func(string) (string, bool)) *Stream {
-	s := &Stream{Writer: w, style: lipgloss.NewRenderer(io.Discard)}
+	s := &Stream{Writer: w, UTF8: isUTF8(getenv), style: lipgloss.NewRenderer(io.Discard)}
 	if f != nil && term.IsTerminal(int(f.Fd())) {
 		s.Terminal = true
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -93,6 +95,31 @@ func NewStream(w io.Writer, f *os.File, color When, getenv func(string) (string,
 	return s
 }
 
+// isUTF8 reports whether the locale is one of UTF-8, by the precedence of POSIX
+// (Base Definitions, section 8.2). Where nothing is said, as in most
+// containers and on Windows, it is taken for one.
+func isUTF8(getenv func(string) (string, bool)) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale, _ := getenv(name); locale != "" {
+			locale = strings.ToLower(locale)
+			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+		}
+	}
+	return true
+}
+
+// Sign returns a sign of the program's own, or what stands for it where the
+// locale has no more than ASCII. Text of servers is never replaced.
+func (s *Stream) Sign(sign, ascii string) string {
+	if s.UTF8 {
+		return sign
+	}
+	return ascii
+}
+
+// Ellipsis is the sign for what was cut.
+func (s *Stream) Ellipsis() string { return s.Sign("…", "...") }
+
 // Flush shows what was written of an unfinished line.
 func (s *Stream) Flush() {
 	if f, ok := s.Writer.(interface{ Flush() error }); ok {
@@ -109,6 +136,9 @@ func (s *Stream) Faint(text string) string { return s.style.NewStyle().Faint(tru
 // Red returns red text, of the terminal's own palette.
 func (s *Stream) Red(text string) string { return s.colored(text, "1") }
 
+// Green returns green text, of the terminal's own palette.
+func (s *Stream) Green(text string) string { return s.colored(text, "2") }
+
 // Yellow returns yellow text, of the terminal's own palette.
 func (s *Stream) Yellow(text string) string { return s.colored(text, "3") }
 
@@ -122,7 +152,7 @@ func (s *Stream) Fit(text string, indent int) string {
 	if s.Width == 0 {
 		return text
 	}
-	return ansi.Truncate(text, max(20, s.Width-indent), "…")
+	return ansi.Truncate(text, max(20, s.Width-indent), s.Ellipsis())
 }
 
 // Clean makes text of a server harmless in a terminal: control characters,
@@ -184,6 +214,7 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		start := time.Now()
+		frames := []rune(s.Sign("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", `|/-\`))
 		timer := time.NewTimer(quiet)
 		defer timer.Stop()
 		for frame := 0; ; frame++ {
@@ -196,7 +227,7 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 			case <-timer.C:
 			}
 			if text := message(); text != "" {
-				s.pass(fmt.Sprintf("%c %s (%s)", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[frame%10], text, time.Since(start).Round(time.Second)))
+				s.pass(fmt.Sprintf("%c %s (%s)", frames[frame%len(frames)], text, time.Since(start).Round(time.Second)))
 			}
 			timer.Reset(120 * time.Millisecond)
 		}

@@ -30,17 +30,18 @@ func TestClean(t *testing.T) {
 	}
 }
 
-func TestColour(t *testing.T) {
-	environment := func(vars ...string) func(string) (string, bool) {
-		return func(name string) (string, bool) {
-			for _, v := range vars {
-				if n, value, _ := strings.Cut(v, "="); n == name {
-					return value, true
-				}
+func environment(vars ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for _, v := range vars {
+			if n, value, _ := strings.Cut(v, "="); n == name {
+				return value, true
 			}
-			return "", false
 		}
+		return "", false
 	}
+}
+
+func TestColour(t *testing.T) {
 	tests := []struct {
 		name   string
 		when   When

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/catalog"
-	"github.com/mcpctl/mcpctl/pkg/client"
 )
 
 // List is the output of mcpctl list.
@@ -19,18 +18,25 @@ type List struct {
 }
 
 // Server is one server of a list. Status is "ok" or "failed"; a failed one has
-// an error and no tools.
+// an error. Of the arrays those are there that were asked for, empty where a
+// server has none.
 type Server struct {
-	Name            string          `json:"name"`
-	Status          string          `json:"status"`
-	Transport       string          `json:"transport,omitempty"`
-	ProtocolVersion string          `json:"protocolVersion,omitempty"`
-	ServerInfo      json.RawMessage `json:"serverInfo,omitempty"`
-	Instructions    string          `json:"instructions,omitempty"`
-	DurationMS      int64           `json:"durationMs"`
-	Tools           []Tool          `json:"tools"`
-	Unusable        []Unusable      `json:"unusable,omitempty"`
-	Error           *Error          `json:"error,omitempty"`
+	Name            string           `json:"name"`
+	Status          string           `json:"status"`
+	Transport       string           `json:"transport,omitempty"`
+	ProtocolVersion string           `json:"protocolVersion,omitempty"`
+	Era             string           `json:"era,omitempty"`
+	ServerInfo      json.RawMessage  `json:"serverInfo,omitempty"`
+	Capabilities    json.RawMessage  `json:"capabilities,omitempty"`
+	Instructions    string           `json:"instructions,omitempty"`
+	DurationMS      int64            `json:"durationMs"`
+	Counts          *Counts          `json:"counts,omitempty"`
+	Tools           []Tool           `json:"tools,omitzero"`
+	Unusable        []Unusable       `json:"unusable,omitempty"`
+	Resources       []Resource       `json:"resources,omitzero"`
+	Templates       []Template       `json:"templates,omitzero"`
+	Prompts         []PromptOverview `json:"prompts,omitzero"`
+	Error           *Error           `json:"error,omitempty"`
 }
 
 // Tool is one tool of a list.
@@ -61,49 +67,92 @@ type Error struct {
 	HTTPStatus int    `json:"httpStatus,omitempty"`
 }
 
-// NewServer shows the result of discovering one server. Fail turns its error
-// into what is shown.
-func NewServer(r client.ServerResult, fail func(error) *Error) Server {
-	s := Server{
-		Name:            r.Name,
-		Status:          "ok",
-		Transport:       string(r.Transport),
-		ProtocolVersion: r.Server.ProtocolVersion,
-		ServerInfo:      r.Server.Info,
-		Instructions:    r.Server.Instructions,
-		DurationMS:      r.Duration.Round(time.Millisecond).Milliseconds(),
-		Tools:           []Tool{},
-	}
-	if r.Err != nil {
-		s.Status, s.Error = "failed", fail(r.Err)
-		return s
-	}
-	for _, t := range r.Server.Tools {
-		if t.Problem != "" {
-			s.Unusable = append(s.Unusable, Unusable{t.Name, t.Problem})
-			continue
+// NewServer shows what a server offers of some kinds. Fail turns its error into
+// what is shown.
+func NewServer(o Offer, kinds []Kind, fail func(error) *Error) Server {
+	s := newServer(o, fail)
+	for _, kind := range kinds {
+		switch kind {
+		case Tools:
+			s.Tools = []Tool{}
+			for _, t := range o.Server.Tools {
+				if t.Problem != "" {
+					s.Unusable = append(s.Unusable, Unusable{t.Name, t.Problem})
+					continue
+				}
+				s.Tools = append(s.Tools, newTool(t))
+			}
+		case Resources:
+			s.Resources = []Resource{}
+			for _, r := range o.Resources {
+				raw := rawParts(r.Raw)
+				s.Resources = append(s.Resources, Resource{r.URI, r.Name, r.Title, r.Description, r.MIMEType, raw.Size, raw.Annotations})
+			}
+		case Templates:
+			s.Templates = []Template{}
+			for _, t := range o.Templates {
+				s.Templates = append(s.Templates, Template{t.URITemplate, t.Name, t.Title, t.Description, t.MIMEType, rawParts(t.Raw).Annotations})
+			}
+		case Prompts:
+			s.Prompts = []PromptOverview{}
+			for _, p := range o.Prompts {
+				overview := PromptOverview{p.Name, p.Title, p.Description, []PromptArgument{}}
+				for _, a := range p.Arguments {
+					overview.Arguments = append(overview.Arguments, PromptArgument{a.Name, a.Title, a.Description, a.Required})
+				}
+				s.Prompts = append(s.Prompts, overview)
+			}
 		}
-		s.Tools = append(s.Tools, newTool(t))
+	}
+	return s
+}
+
+func newServer(o Offer, fail func(error) *Error) Server {
+	s := Server{
+		Name:            o.Name,
+		Status:          "ok",
+		Transport:       o.Transport,
+		ProtocolVersion: o.Server.ProtocolVersion,
+		Era:             Era(o.Server.ProtocolVersion),
+		ServerInfo:      o.Server.Info,
+		Instructions:    o.Server.Instructions,
+		DurationMS:      o.Duration.Round(time.Millisecond).Milliseconds(),
+	}
+	if o.Err != nil {
+		s.Status, s.Error = "failed", fail(o.Err)
 	}
 	return s
 }
 
 func newTool(t catalog.Tool) Tool {
-	var raw struct {
-		Annotations json.RawMessage `json:"annotations"`
-	}
-	if json.Unmarshal(t.Raw, &raw) != nil || bytes.Equal(raw.Annotations, []byte("null")) {
-		raw.Annotations = nil
-	}
 	return Tool{
 		Name:         t.Name,
 		Title:        t.Title,
 		Description:  t.Description,
-		Signature:    Signature(t),
-		Annotations:  raw.Annotations,
+		Signature:    Unicode.Signature(t),
+		Annotations:  rawParts(t.Raw).Annotations,
 		InputSchema:  t.InputSchema,
 		OutputSchema: t.OutputSchema,
 	}
+}
+
+// parts are the members of an item that are shown as they were sent.
+type parts struct {
+	Annotations json.RawMessage `json:"annotations"`
+	Size        json.RawMessage `json:"size"`
+}
+
+func rawParts(item json.RawMessage) parts {
+	var p parts
+	if json.Unmarshal(item, &p) != nil {
+		return parts{}
+	}
+	for _, raw := range []*json.RawMessage{&p.Annotations, &p.Size} {
+		if bytes.Equal(*raw, []byte("null")) {
+			*raw = nil
+		}
+	}
+	return p
 }
 
 // WriteJSON writes a value as indented JSON and leaves the text of servers as

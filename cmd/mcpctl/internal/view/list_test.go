@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestListContract holds the keys of list --output json and their order.
@@ -21,8 +22,8 @@ func TestListContract(t *testing.T) {
 		}
 		return tool
 	}
-	results := []client.ServerResult{
-		{
+	results := []Offer{
+		{ServerResult: client.ServerResult{
 			Name: "good", Transport: client.TransportStdio, Duration: 12400 * time.Microsecond,
 			Server: catalog.Server{
 				Name: "good", ProtocolVersion: "2026-07-28", Info: json.RawMessage(`{"version":"1","name":"G"}`), Instructions: "be kind",
@@ -32,12 +33,12 @@ func TestListContract(t *testing.T) {
 					tool(`{"name":"c","inputSchema":{"x-mcp-header":"X"}}`),
 				},
 			},
-		},
-		{Name: "bad", Err: errors.New("gone")},
+		}},
+		{ServerResult: client.ServerResult{Name: "bad", Err: errors.New("gone")}},
 	}
 	list := List{}
 	for _, r := range results {
-		list.Servers = append(list.Servers, NewServer(r, func(err error) *Error {
+		list.Servers = append(list.Servers, NewServer(r, []Kind{Tools}, func(err error) *Error {
 			return &Error{Kind: "http", Code: 5, Server: "bad", Message: err.Error(), Hint: "try", HTTPStatus: 410}
 		}))
 	}
@@ -52,6 +53,7 @@ func TestListContract(t *testing.T) {
       "status": "ok",
       "transport": "stdio",
       "protocolVersion": "2026-07-28",
+      "era": "modern",
       "serverInfo": {
         "version": "1",
         "name": "G"
@@ -106,6 +108,124 @@ func TestListContract(t *testing.T) {
   ]
 }
 `
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestListKindsContract holds the keys of the other kinds.
+func TestListKindsContract(t *testing.T) {
+	offer := Offer{
+		ServerResult: client.ServerResult{Name: "s"},
+		Resources: []client.Resource{
+			{Resource: &mcp.Resource{URI: "u:1", Name: "n", Title: "t", Description: "<d>", MIMEType: "a/b"}, Raw: json.RawMessage(`{"size":1e3,"annotations":{"z":1,"audience":[]}}`)},
+			{Resource: &mcp.Resource{URI: "u:2", Name: "n"}, Raw: json.RawMessage(`{"size":null,"annotations":null}`)},
+		},
+		Templates: []client.ResourceTemplate{
+			{ResourceTemplate: &mcp.ResourceTemplate{URITemplate: "u:{x}", Name: "n", MIMEType: "a/b"}, Raw: json.RawMessage(`{}`)},
+		},
+		Prompts: []client.Prompt{
+			{Prompt: &mcp.Prompt{Name: "p", Arguments: []*mcp.PromptArgument{{Name: "a", Description: "d", Required: true}, {Name: "b", Title: "B"}}}},
+			{Prompt: &mcp.Prompt{Name: "q", Title: "Q"}},
+		},
+	}
+	const want = `{
+  "name": "s",
+  "status": "ok",
+  "durationMs": 0,
+  "resources": [
+    {
+      "uri": "u:1",
+      "name": "n",
+      "title": "t",
+      "description": "<d>",
+      "mimeType": "a/b",
+      "size": 1e3,
+      "annotations": {
+        "z": 1,
+        "audience": []
+      }
+    },
+    {
+      "uri": "u:2",
+      "name": "n"
+    }
+  ],
+  "templates": [
+    {
+      "uriTemplate": "u:{x}",
+      "name": "n",
+      "mimeType": "a/b"
+    }
+  ],
+  "prompts": [
+    {
+      "name": "p",
+      "arguments": [
+        {
+          "name": "a",
+          "description": "d",
+          "required": true
+        },
+        {
+          "name": "b",
+          "title": "B",
+          "required": false
+        }
+      ]
+    },
+    {
+      "name": "q",
+      "title": "Q",
+      "arguments": []
+    }
+  ]
+}
+`
+	var got strings.Builder
+	if err := WriteJSON(&got, NewServer(offer, []Kind{Resources, Templates, Prompts}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestStatusContract holds the keys of list --status --output json.
+func TestStatusContract(t *testing.T) {
+	offer := Offer{
+		ServerResult: client.ServerResult{
+			Name: "s", Transport: client.TransportHTTP, Duration: 1500 * time.Millisecond,
+			Server: catalog.Server{ProtocolVersion: "2025-11-25", Info: json.RawMessage(`{"name":"S"}`), Tools: []catalog.Tool{{Name: "a"}, {Name: "b", Problem: "p"}}},
+		},
+		Capabilities: json.RawMessage(`{"tools":{"listChanged":true},"prompts":{}}`),
+	}
+	const want = `{
+  "name": "s",
+  "status": "ok",
+  "transport": "streamable-http",
+  "protocolVersion": "2025-11-25",
+  "era": "legacy",
+  "serverInfo": {
+    "name": "S"
+  },
+  "capabilities": {
+    "tools": {
+      "listChanged": true
+    },
+    "prompts": {}
+  },
+  "durationMs": 1500,
+  "counts": {
+    "tools": 1,
+    "prompts": 0
+  }
+}
+`
+	var got strings.Builder
+	if err := WriteJSON(&got, NewStatus(offer, nil)); err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -9,17 +9,30 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/catalog"
 )
 
+// Notation has the signs of signatures that are not in ASCII.
+type Notation struct{ Arrow, More string }
+
+// The notations: what is printed, and what where the locale has no more than
+// ASCII.
+var (
+	Unicode = Notation{"→", "…"}
+	ASCII   = Notation{"->", "..."}
+)
+
 // Signature describes a tool in one line, in the notation that most people
 // read: name(required: string, optional?: integer) → {member: type}. It is for
 // the eye: what does not fit is cut with an ellipsis, and what a type cannot
 // say is left out.
-func Signature(t catalog.Tool) string {
-	s := t.Name + "(" + params(t.InputSchema) + ")"
+func (n Notation) Signature(t catalog.Tool) string {
+	s := n.Call(t)
 	if t.OutputSchema != nil {
-		s += " → " + result(t.OutputSchema)
+		s += " " + n.Arrow + " " + n.result(t.OutputSchema)
 	}
 	return s
 }
+
+// Call is the part of a signature that says how a tool is called.
+func (n Notation) Call(t catalog.Tool) string { return t.Name + "(" + n.params(t.InputSchema) + ")" }
 
 const (
 	mostParams  = 12   // parameters of a tool
@@ -32,20 +45,21 @@ const (
 
 // describer writes types of one document.
 type describer struct {
+	Notation
 	root  *schemadoc.Value
 	steps int // left, since references can multiply a small schema endlessly
 }
 
-func parse(schema []byte) (*describer, bool) {
+func (n Notation) parse(schema []byte) (*describer, bool) {
 	// Nobody reads a signature of a larger schema.
 	root, err := schemadoc.Parse(schema, schemadoc.Limits{Values: 100_000, Depth: 512})
-	return &describer{root, mostSteps}, err == nil
+	return &describer{n, root, mostSteps}, err == nil
 }
 
-func params(schema []byte) string {
-	d, ok := parse(schema)
+func (n Notation) params(schema []byte) string {
+	d, ok := n.parse(schema)
 	if !ok {
-		return "…"
+		return n.More
 	}
 	root := d.resolve(d.root)
 	if members := d.members(root, mostParams, 0); members != "" {
@@ -57,10 +71,10 @@ func params(schema []byte) string {
 	return ""
 }
 
-func result(schema []byte) string {
-	d, ok := parse(schema)
+func (n Notation) result(schema []byte) string {
+	d, ok := n.parse(schema)
 	if !ok {
-		return "…"
+		return n.More
 	}
 	return d.typ(d.root, 0)
 }
@@ -85,7 +99,7 @@ func (d *describer) members(v *schemadoc.Value, most, depth int) string {
 	var parts []string
 	for i, m := range all {
 		if i == most {
-			parts = append(parts, "…")
+			parts = append(parts, d.More)
 			break
 		}
 		name := m.Name
@@ -137,7 +151,7 @@ func (d *describer) at(ref string) *schemadoc.Value {
 
 func (d *describer) typ(v *schemadoc.Value, depth int) string {
 	if d.steps--; d.steps < 0 || depth > 2*mostDepth+4 {
-		return "…"
+		return d.More
 	}
 	v = d.resolve(v)
 	if !v.Is(schemadoc.Object) {
@@ -153,7 +167,7 @@ func (d *describer) typ(v *schemadoc.Value, depth int) string {
 		var parts []string
 		for i, item := range e.Items {
 			if i == mostEnum {
-				parts = append(parts, "…")
+				parts = append(parts, d.More)
 				break
 			}
 			parts = append(parts, literal(item))
@@ -191,7 +205,7 @@ func (d *describer) union(items []*schemadoc.Value, depth int) string {
 	var parts []string
 	for _, item := range items {
 		if depth >= mostDepth+2 || d.steps < 0 {
-			return "…"
+			return d.More
 		}
 		if len(parts) > mostEnum {
 			break
@@ -201,7 +215,7 @@ func (d *describer) union(items []*schemadoc.Value, depth int) string {
 		}
 	}
 	if len(parts) > mostEnum {
-		parts = append(parts[:mostEnum], "…")
+		parts = append(parts[:mostEnum], d.More)
 	}
 	return strings.Join(parts, "|")
 }
@@ -223,7 +237,7 @@ func (d *describer) kind(v *schemadoc.Value, name string, depth int) string {
 		return t + "[]"
 	case "object":
 		if depth > mostDepth {
-			return "{…}"
+			return "{" + d.More + "}"
 		}
 		if members := d.members(v, mostMembers, depth); members != "" {
 			return "{" + members + "}"

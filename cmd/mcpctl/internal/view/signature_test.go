@@ -37,10 +37,19 @@ func TestSignature(t *testing.T) {
 			if tt.output != "" {
 				tool.OutputSchema = json.RawMessage(tt.output)
 			}
-			if got := Signature(tool); got != tt.want {
+			if got := Unicode.Signature(tool); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestSignatureInASCII(t *testing.T) {
+	tool := catalog.Tool{
+		Name: "t", InputSchema: json.RawMessage(`{"properties":{"a":{"enum":[1,2,3,4,5,6]},"é":{"const":"…"}}}`), OutputSchema: json.RawMessage(`{}`),
+	}
+	if got, want := ASCII.Signature(tool), `t(a?: 1|2|3|4|5|..., é?: "…") -> any`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -53,7 +62,7 @@ func TestSignatureOfDoublingUnions(t *testing.T) {
 		b.WriteString(`,"d` + n + `":{"anyOf":[{"items":{"$ref":"#/$defs/d` + m + `"}},{"properties":{"a":{"$ref":"#/$defs/d` + m + `"},"b":{"$ref":"#/$defs/d` + m + `"}}}]}`)
 	}
 	b.WriteString(`}}`)
-	if got := Signature(catalog.Tool{Name: "t", InputSchema: json.RawMessage(b.String())}); len(got) > 20_000 {
+	if got := Unicode.Signature(catalog.Tool{Name: "t", InputSchema: json.RawMessage(b.String())}); len(got) > 20_000 {
 		t.Errorf("a signature of %d bytes", len(got))
 	}
 }
@@ -67,7 +76,7 @@ func TestSignatureOfMultiplyingReferences(t *testing.T) {
 		"wide":  `{"properties":{"a":` + self + `,"b":` + self + `,"c":` + self + `,"d":` + self + `,"e":` + self + `}}`,
 	} {
 		schema := `{"properties":{"x":` + self + `},"$defs":{"a":` + a + `}}`
-		if got := Signature(catalog.Tool{Name: "t", InputSchema: json.RawMessage(schema)}); len(got) > 100_000 {
+		if got := Unicode.Signature(catalog.Tool{Name: "t", InputSchema: json.RawMessage(schema)}); len(got) > 100_000 {
 			t.Errorf("%s: a signature of %d bytes", name, len(got))
 		}
 	}

@@ -1,0 +1,76 @@
+package interop
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// referenceServers writes a configuration of three reference servers and
+// returns its name and the folder that one of them may see.
+func referenceServers(t *testing.T, p peers) (config, folder string) {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type server struct {
+		Command string            `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env,omitempty"`
+	}
+	servers := map[string]server{
+		"everything": {Command: p.node, Args: []string{p.script("everything"), "stdio"}},
+		"files":      {Command: p.node, Args: []string{p.script("filesystem"), folder}},
+		"memory": {
+			Command: p.node, Args: []string{p.script("memory")},
+			Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(folder, "memory.jsonl")},
+		},
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(config, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config, folder
+}
+
+// TestDiscovery finds out from the shell what reference servers offer.
+func TestDiscovery(t *testing.T) {
+	config, _ := referenceServers(t, needPeers(t))
+	tests := []struct {
+		command string
+		want    []string // lines, or how they begin if they end with an ellipsis
+		not     []string // texts that are not there
+	}{
+		{"list --names --filter read_* --read-only", []string{"files.read_file", "files.read_text_file", "memory.read_graph"}, []string{"write"}},
+		{"list resources", []string{"everything  7 resources · …", "files  0 resources · …", "  memory://knowledge-graph  Knowledge Graph (application/json)", "  demo://resource/static/document/architecture.md  architecture.md (text/markdown)"}, nil},
+		{"list templates everything", []string{"  demo://resource/dynamic/text/{resourceId}  Dynamic Text Resource (text/plain)"}, []string{"memory"}},
+		{"list prompts --names", []string{"everything.simple-prompt", "everything.args-prompt"}, []string{"files", "memory"}},
+		{"list --status", []string{"everything  ok     2025-11-25  legacy  stdio …", "files       ok …", "memory      ok …"}, []string{"failed"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.command, func(t *testing.T) {
+			out := mcpctl(t, append(strings.Fields(tt.command), "--config", config)...)
+			for _, want := range tt.want {
+				begin, cut := strings.CutSuffix(want, "…")
+				if !strings.Contains("\n"+out, "\n"+begin) || !cut && !strings.Contains("\n"+out, "\n"+want+"\n") {
+					t.Errorf("no line %q", want)
+				}
+			}
+			for _, not := range tt.not {
+				if strings.Contains(out, not) {
+					t.Errorf("there is %q", not)
+				}
+			}
+			if t.Failed() {
+				t.Log(out)
+			}
+		})
+	}
+}
