@@ -20,6 +20,8 @@ import (
 // the question belongs to; to turn a question down is an answer and no error.
 // Servers of older revisions do not say which request that is, and are told
 // that the question was cancelled; the context then has the values of no call.
+// It ends when the server takes the question back, and over streamable HTTP
+// also with the request on whose stream the question came.
 // The time that a handler takes does not count against timeouts.
 type InputHandler func(context.Context, *InputRequest) (*InputAnswer, error)
 
@@ -384,10 +386,9 @@ func (s *session) requested(ctx context.Context, method string, raw json.RawMess
 	switch {
 	case err == nil:
 		return result, nil
-	case ctx.Err() != nil: // nobody waits for an answer
-		return nil, ctx.Err()
+	case ctx.Err() == nil:
+		srv.log.Warn("a question of the server was not answered", "err", err)
 	}
-	srv.log.Warn("a question of the server was not answered", "err", err)
 	return json.RawMessage(`{"action":"cancel"}`), nil
 }
 

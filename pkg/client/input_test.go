@@ -647,6 +647,53 @@ func TestInputIsTakenBack(t *testing.T) {
 	}
 }
 
+// What a server asks on the stream of a call ends with the call, however that
+// ends, and the server is told.
+func TestInputEndsWithTheCall(t *testing.T) {
+	for _, how := range []string{"answered", "cancelled"} {
+		t.Run(how, func(t *testing.T) {
+			asked, ended, told := make(chan struct{}), make(chan error, 1), make(chan string, 1)
+			s := newRawServer(func(_ *rawServer, m rawMessage, send func(string)) {
+				send(`{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"message":"sure?"}}`)
+				if how == "answered" {
+					<-asked
+					send(result(m.ID, "never mind"))
+					return
+				}
+				<-m.left
+			}, true)
+			s.extra = func(m rawMessage, _ func(string)) bool {
+				if string(m.ID) == `"ask"` {
+					told <- string(m.Result)
+				}
+				return false
+			}
+			var log logBuffer
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			srv := serveRaw(t, s, client.Options{Logger: log.logger(), Handlers: client.Handlers{Input: func(asking context.Context, _ *client.InputRequest) (*client.InputAnswer, error) {
+				close(asked)
+				if how == "cancelled" {
+					cancel()
+				}
+				<-asking.Done()
+				ended <- asking.Err()
+				return &client.InputAnswer{Action: client.Accept}, nil
+			}}})
+			_, err := srv.Call(ctx, client.Call{Tool: "t"})
+			if (err == nil) != (how == "answered") {
+				t.Errorf("error %v", err)
+			}
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("the handler ended with %v", err)
+			}
+			if got := <-told; got != `{"action":"cancel"}` || strings.Contains(log.String(), "was not answered") {
+				t.Errorf("the server is told %s, and the log has\n%s", got, &log)
+			}
+		})
+	}
+}
+
 // Pages that an older server sends to are visited one after the other, and
 // when one is not, that is the end.
 func TestURLElicitationDeclined(t *testing.T) {

@@ -26,6 +26,7 @@ type rawMessage struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
 
 	write func(string)    // writes as it is, and flushes
 	left  <-chan struct{} // closed when an HTTP client has left

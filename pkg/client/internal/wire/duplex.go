@@ -101,7 +101,7 @@ func (d *duplex) deliver(m *message) {
 		refuse := d.modern && m.id != nil
 		d.mu.Unlock()
 		if !refuse {
-			d.take(m, 0)
+			d.take(m, 0, nil)
 		}
 		return
 	}
@@ -249,8 +249,9 @@ func (b *inbox) shut(ctx context.Context) {
 	}
 }
 
-// take takes a notification or a request.
-func (b *inbox) take(m *message, stream int64) {
+// take takes a notification or a request. If a request comes on the stream of
+// one of ours, x is the scope of that: who answers is told when it ends.
+func (b *inbox) take(m *message, stream int64, x *scope) {
 	if m.id == nil {
 		if m.method == "notifications/cancelled" && b.withdraw(m.params) {
 			return
@@ -266,7 +267,11 @@ func (b *inbox) take(m *message, stream int64) {
 		return
 	}
 	busy := len(b.slots) > maxServerRequests
-	ctx, cancel := context.WithCancel(b.life)
+	asking := b.life
+	if x != nil && m.method != "ping" {
+		asking = x.asking(b.life)
+	}
+	ctx, cancel := context.WithCancel(asking)
 	id := string(m.id)
 	if !busy {
 		// Here, because the next message may take it back.

@@ -156,7 +156,9 @@ func (c *streamable) exchange(x *scope, req Request, revision, session string) (
 		defer resp.Body.Close()
 		return c.readBody(resp, req.ID, modern)
 	case mediaStream:
-		return c.follow(x, newStream(req.ID, modern), resp)
+		s := newStream(req.ID, modern)
+		s.scope = x
+		return c.follow(x, s, resp)
 	}
 	resp.Body.Close()
 	if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent {
@@ -175,7 +177,7 @@ func (c *streamable) readBody(resp *http.Response, request int64, modern bool) (
 		return nil, readError(resp, err)
 	}
 	msgs, broken := parseMessages(text.Bytes())
-	answer := c.sort(msgs, request, modern)
+	answer := c.sort(msgs, request, modern, nil)
 	switch {
 	case answer != nil:
 		return outcome(resp, answer)
@@ -189,7 +191,7 @@ func (c *streamable) readBody(resp *http.Response, request int64, modern bool) (
 
 // sort hands on what a server sends by itself, and returns the response to a
 // request if it is there. An error without an id can be about nothing else.
-func (c *streamable) sort(msgs []*message, request int64, modern bool) (answer *message) {
+func (c *streamable) sort(msgs []*message, request int64, modern bool, x *scope) (answer *message) {
 	for _, m := range msgs {
 		switch {
 		case !m.isResponse() && m.id != nil && modern:
@@ -197,7 +199,7 @@ func (c *streamable) sort(msgs []*message, request int64, modern bool) (answer *
 			// not answer (specification 2026-07-28, transports, messages).
 			c.cfg.Log.Debug("the server makes a request, which this revision does not have")
 		case !m.isResponse():
-			c.inbox.take(m, request)
+			c.inbox.take(m, request, x)
 		case answer == nil && request != 0 && (m.number() == request || m.id == nil && m.err != nil):
 			answer = m
 		}
@@ -390,7 +392,8 @@ func (c *streamable) leaveSession(ctx context.Context, session string) {
 
 // stream is an event stream, over as many connections as it takes.
 type stream struct {
-	request int64 // zero for the one that belongs to no request
+	request int64  // zero for the one that belongs to no request
+	scope   *scope // of the request, or nil
 	modern  bool
 
 	lastID string
@@ -474,7 +477,7 @@ func (c *streamable) read(s *stream, resp *http.Response) (answer *message, err 
 		if ev.cut && ev.id != "" && len(msgs) > 0 {
 			events.lastID = ev.id
 		}
-		if answer := c.sort(msgs, s.request, s.modern); answer != nil {
+		if answer := c.sort(msgs, s.request, s.modern, s.scope); answer != nil {
 			return answer, nil
 		}
 		if broken != nil && s.request != 0 {
@@ -776,6 +779,20 @@ type scope struct {
 	// has ended.
 	detach   func() bool
 	released bool // whether something else cancels it
+
+	questions context.Context // of what the server asks in the middle; nil if nothing
+	unask     context.CancelFunc
+}
+
+// asking returns the context of what the server asks in the middle of the
+// request. It has nothing of the request but its end: that a question belongs
+// to it is what servers should do and not what they must (specification
+// 2025-11-25, streamable HTTP, sending messages to the server).
+func (x *scope) asking(life context.Context) context.Context {
+	if x.questions == nil {
+		x.questions, x.unask = context.WithCancel(life)
+	}
+	return x.questions
 }
 
 // enter begins a request that [inbox.shut] ends and waits for. The caller
@@ -796,6 +813,9 @@ func (b *inbox) enter(ctx context.Context) (*scope, error) {
 
 func (b *inbox) leave(x *scope) {
 	x.detach()
+	if x.unask != nil {
+		x.unask()
+	}
 	if !x.released {
 		x.cancel()
 	}
