@@ -322,9 +322,6 @@ func (s *session) exchange(ctx context.Context, req wire.Request, meta requestMe
 	if req.Params, err = p.done(); err != nil {
 		err = protocolErrorf("the parameters cannot be encoded")
 	} else {
-		if s.stdio != nil {
-			oneLine(req.Params)
-		}
 		raw, err = s.request(ctx, req)
 	}
 	if end != nil {
@@ -339,17 +336,6 @@ func (s *session) exchange(ctx context.Context, req wire.Request, meta requestMe
 		end(TraceContext{text(parts[0]), text(parts[1]), text(parts[2])}, failed)
 	}
 	return raw, err
-}
-
-// oneLine puts valid JSON on one line: over stdio each line is a message, and
-// what a model writes as arguments must not become others. Outside of strings,
-// where JSON has no line breaks, they are white space.
-func oneLine(valid json.RawMessage) {
-	for i, b := range valid {
-		if b == '\n' || b == '\r' {
-			valid[i] = ' '
-		}
-	}
 }
 
 // UnknownContent is content of a kind that go-sdk does not know, or that does

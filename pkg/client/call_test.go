@@ -134,25 +134,45 @@ func TestArgumentsOnTheWire(t *testing.T) {
 			"{\r\n\t\"a\":\r[1,\n2]\n}",
 			"{\"a\":\n{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"tools/list\"}\n}",
 		} {
-			first, _, _ := strings.Cut(said(t, c, nil), " {")
-			res, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t", Arguments: json.RawMessage(arguments), Meta: map[string]any{"m": json.RawMessage("[\n]")}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			second, params, _ := strings.Cut(res.Content[0].(*mcp.TextContent).Text, " {")
-			var calls, lists int
-			if _, err := fmt.Sscan(first, &calls, &lists); err != nil {
-				t.Fatal(err)
-			}
-			if second != fmt.Sprint(calls+1, " ", lists) {
-				t.Errorf("the server counts %s after %s", second, first)
-			}
-			want := arguments
-			if s == nil { // each line is a message
-				want = strings.NewReplacer("\r", " ", "\n", " ").Replace(want)
-			}
-			if got := (spied{Params: json.RawMessage("{" + params)}).param("arguments"); got != want {
-				t.Errorf("arguments %q, want %q", got, want)
+			for how, f := range map[string]func() (string, error){
+				"call": func() (string, error) {
+					res, err := c.Server("srv").Call(t.Context(), client.Call{Tool: "t", Arguments: json.RawMessage(arguments), Meta: map[string]any{"m": json.RawMessage("[\n]")}})
+					if err != nil {
+						return "", err
+					}
+					return res.Content[0].(*mcp.TextContent).Text, nil
+				},
+				"forward": func() (string, error) {
+					raw, err := c.Server("srv").Forward(t.Context(), "tools/call", json.RawMessage("{\n\"name\":\"t\",\r\"arguments\":"+arguments+
+						",\"odd\":[\n],\"_meta\":{\n\"m\":{\n},\"io.modelcontextprotocol/clientCapabilities\":{\n\"roots\":{\r}}}}\n"), nil, nil)
+					if err != nil {
+						return "", err
+					}
+					var res struct{ Content []struct{ Text string } }
+					err = json.Unmarshal(raw, &res)
+					return res.Content[0].Text, err
+				},
+			} {
+				first, _, _ := strings.Cut(said(t, c, nil), " {")
+				text, err := f()
+				if err != nil {
+					t.Fatal(err)
+				}
+				second, params, _ := strings.Cut(text, " {")
+				var calls, lists int
+				if _, err := fmt.Sscan(first, &calls, &lists); err != nil {
+					t.Fatal(err)
+				}
+				if second != fmt.Sprint(calls+1, " ", lists) {
+					t.Errorf("%s: the server counts %s after %s", how, second, first)
+				}
+				want := arguments
+				if s == nil { // each line is a message
+					want = strings.NewReplacer("\r", " ", "\n", " ").Replace(want)
+				}
+				if got := (spied{Params: json.RawMessage("{" + params)}).param("arguments"); got != want {
+					t.Errorf("%s: arguments %q, want %q", how, got, want)
+				}
 			}
 		}
 	})

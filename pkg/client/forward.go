@@ -21,7 +21,8 @@ type asker = func(ctx context.Context, method string, params json.RawMessage) (j
 // what a proxy is made of; see package server.
 //
 // The parameters are sent as they are, but for what belongs to the connection:
-// the revision, the name of the client, and the token of progress. notify, which
+// the revision, the name of the client, and the token of progress; over stdio
+// line breaks are spaces. notify, which
 // may be nil, gets the progress and the logs of the request, in order, and
 // nothing after Forward has returned; what it gets has the token of params.
 // Where nothing tells to which of several requests a log belongs, as over

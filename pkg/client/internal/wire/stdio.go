@@ -111,6 +111,7 @@ func (c *Stdio) StreamEnded() bool { return c.Err() == errStreamEnd }
 // send hands a line to the writer. A server that does not read its input holds
 // up the message, not the caller.
 func (c *Stdio) send(ctx context.Context, msg []byte) error {
+	oneLine(msg)
 	written := make(chan error, 1)
 	select {
 	case c.outgoing <- outgoing{append(msg, '\n'), written}:
@@ -126,6 +127,17 @@ func (c *Stdio) send(ctx context.Context, msg []byte) error {
 		return c.Err()
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// oneLine puts valid JSON on one line: each line is a message, and what a model
+// writes as arguments, or somebody else as parameters, must not become others.
+// Outside of strings, where JSON has no line breaks, they are white space.
+func oneLine(valid []byte) {
+	for i, b := range valid {
+		if b == '\n' || b == '\r' {
+			valid[i] = ' '
+		}
 	}
 }
 
