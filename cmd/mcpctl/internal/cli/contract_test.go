@@ -107,7 +107,7 @@ func TestOutputPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range tag.FindAllStringSubmatch(string(source), -1) {
-			if !regexp.MustCompile("[`\"]"+m[1]+"[`\":]").Match(page) {
+			if !regexp.MustCompile("[`\"]" + m[1] + "[`\":]").Match(page) {
 				t.Errorf("docs/output.md does not explain the key %s of %s", m[1], filepath.Base(file))
 			}
 		}
