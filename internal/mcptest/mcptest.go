@@ -29,7 +29,8 @@ type Script struct {
 	// List is the result of tools/list for a cursor, nil for the first page.
 	List func(cursor *string) string
 	// Call is the result of tools/call for the parameters. A text that starts
-	// with "error:" is the message of a JSON-RPC error instead.
+	// with "error:" is the message of a JSON-RPC error instead, or all of it
+	// if that is an object.
 	Call func(params json.RawMessage) string
 	// Results are the results of further methods.
 	Results map[string]string
@@ -128,6 +129,9 @@ func (s *Script) Answer(raw []byte) []byte {
 		return rpcError(m.ID, -32601, "no such method: "+m.Method)
 	}
 	if text, ok := strings.CutPrefix(result, "error:"); ok {
+		if strings.HasPrefix(text, "{") {
+			return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, text)
+		}
 		return rpcError(m.ID, -32603, text)
 	}
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)

@@ -58,6 +58,7 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	                   it does not know of resource templates
 //	half-library       the same, but refuses to list its prompts
 //	asks               modern, asks for a number "n" in the middle of a call
+//	asks-if-it-may     the same, but refuses where the client answers nothing
 //	dies-on-call       modern, exits with status 4 when a tool is called
 //	logs               modern, logs at three levels when a tool is called
 //	stalls FILE        modern, never answers tools/call; its process id goes
@@ -137,12 +138,15 @@ func Run(behaviour string, args ...string) int {
 		if behaviour == "half-library" {
 			script.Results["prompts/list"] = "error:not today"
 		}
-	case "asks":
+	case "asks", "asks-if-it-may":
 		script.Call = func(params json.RawMessage) string {
 			var p struct {
 				Responses json.RawMessage `json:"inputResponses"`
 			}
 			_ = json.Unmarshal(params, &p)
+			if behaviour == "asks-if-it-may" && !bytes.Contains(params, []byte(`"elicitation"`)) {
+				return `error:{"code":-32021,"message":"cannot ask","data":{"requiredCapabilities":{"elicitation":{"form":{}}}}}`
+			}
 			if p.Responses == nil {
 				return `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"How many?",` +
 					`"requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}}}`

@@ -22,12 +22,11 @@ type asker = func(ctx context.Context, method string, params json.RawMessage) (j
 //
 // The parameters are sent as they are, but for what belongs to the connection:
 // the revision, the name of the client, and the token of progress; over stdio
-// line breaks are spaces. notify, which
-// may be nil, gets the progress and the logs of the request, in order, and
-// nothing after Forward has returned; what it gets has the token of params.
-// Where nothing tells to which of several requests a log belongs, as over
-// stdio, only one that is alone gets it. Servers of older revisions log what
-// [Spec.LogLevel] says.
+// line breaks are spaces. notify, which may be nil, gets the progress and the
+// logs of the request, in order, and nothing after Forward has returned; what it
+// gets has the token of params. Where nothing tells to which of several requests
+// a log belongs, as over stdio, only one that is alone gets it. Servers of older
+// revisions log what [Spec.LogLevel] says.
 //
 // ask, which may be nil, answers what a server of an older revision asks in the
 // middle of the request, if [Handlers.Input] is [ForwardInput].
