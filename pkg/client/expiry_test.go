@@ -18,6 +18,7 @@ import (
 // When a session expires under several calls, each gets its own answer: who
 // notices first takes it from nobody.
 func TestSessionExpiresUnderCalls(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	s := newRawServer(misbehaviours["echo"], true)
 	var mu sync.Mutex
 	sessions := 0
