@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,13 +12,14 @@ import (
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 )
 
 type callOptions struct {
 	target
 	answering
-	outputFlags
+	resultFlags
 	args   string
 	dryRun bool
 	tool   string   // as on the command line, perhaps with its server
@@ -43,6 +45,9 @@ What does not fit is refused before anything is sent.
 A server that asks a question in the middle of a call gets what --answer says,
 in the same notation; without it the call fails and shows the question.
 
+Text is printed as it is; images, sounds and links are a line each, which names
+the type and size. --save writes them into files.
+
 The exit code is 1 if the tool says that it failed.`
 
 const callExample = `  # A tool of a configured server
@@ -50,6 +55,9 @@ const callExample = `  # A tool of a configured server
 
   # Something of the structured result, for a script
   mcpctl call weather.get_forecast city=Berlin -o structured --jq '.days[].high'
+
+  # The chart that a tool draws, as a file
+  mcpctl call weather.get_chart city=Berlin --save charts
 
   # Arguments from a file, and one of them replaced
   mcpctl call weather.get_forecast --args @query.json units=imperial
@@ -78,7 +86,7 @@ func newCallCmd(app *App) *cobra.Command {
 	}
 	o.target.addFlags(cmd)
 	o.answering.addFlags(cmd)
-	o.outputFlags.addFlags(cmd, "text", "json", "structured", "raw")
+	o.resultFlags.addFlags(cmd, "text", "json", "structured", "raw")
 	f := cmd.Flags()
 	f.StringVar(&o.args, "args", "", "arguments to begin with: a JSON `object`, @FILE, or - for stdin")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the arguments that would be sent, and call nothing")
@@ -86,7 +94,7 @@ func newCallCmd(app *App) *cobra.Command {
 }
 
 func runCall(ctx context.Context, app *App, o callOptions) error {
-	if err := o.outputFlags.check(); err != nil {
+	if err := o.resultFlags.check(); err != nil {
 		return err
 	}
 	spec, name, err := o.one(ctx, app, o.tool)
@@ -123,7 +131,10 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 		return refused(tool, err)
 	}
 	if o.dryRun {
-		return printed(ctx, func() error { return view.WriteJSON(app.Out, arguments) })
+		return printed(ctx, func() error { return o.write(ctx, app, arguments) })
+	}
+	if err := o.prepare(app); err != nil {
+		return err
 	}
 	result, err := tool.Call(ctx, client.Call{
 		Arguments: arguments, ToolErrors: client.ReturnToolErrors,
@@ -144,7 +155,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	}
 	stop()
 	stop = func() {}
-	if printErr := printed(ctx, func() error { return o.print(ctx, app, server, tool.Name, result) }); printErr != nil {
+	if printErr := printed(ctx, func() error { return o.show(ctx, app, server, tool.Name, result) }); printErr != nil {
 		return printErr
 	}
 	if err == nil && result.IsError {
@@ -193,19 +204,42 @@ func progressText(tool string, p client.Progress) string {
 	return ui.Clean(text)
 }
 
-// print prints a result.
-func (o *callOptions) print(ctx context.Context, app *App, server, tool string, result *client.Result) error {
-	switch {
-	case o.text():
-		return writeContent(app.Out, result)
-	case o.output == "raw":
-		return o.write(ctx, app, result.Raw)
-	case o.output == "structured":
-		structured, ok := result.StructuredContent.(json.RawMessage)
-		if !ok {
-			return hinted{negativeError{fmt.Sprintf("%s.%s: the result has no structured content", server, tool)}, "-o text or -o json shows what it has"}
-		}
-		return o.write(ctx, app, structured)
+// show prints a result.
+func (o *callOptions) show(ctx context.Context, app *App, server, tool string, result *client.Result) error {
+	pieces := make([]piece, len(result.Content))
+	for i, c := range result.Content {
+		pieces[i].Content = c
 	}
-	return o.write(ctx, app, view.NewCall(server, tool, result.IsError, result.Raw))
+	structured, has := result.StructuredContent.(json.RawMessage)
+	return o.print(ctx, app, pieces, func() error {
+		var b bytes.Buffer
+		s := o.screen(app, &o.target, server)
+		for _, p := range pieces {
+			if text, ok := p.Content.(*mcp.TextContent); ok && has && sameJSON(text.Text, structured) {
+				continue // servers repeat it for clients that know no structure
+			}
+			s.add(&b, p)
+		}
+		if has {
+			var text bytes.Buffer
+			if err := view.WriteJSON(&text, structured); err != nil {
+				return err
+			}
+			s.add(&b, piece{Content: &mcp.TextContent{Text: text.String()}})
+		}
+		_, err := b.WriteTo(app.Out)
+		return err
+	}, func(saved []view.Saved) (any, error) {
+		switch {
+		case o.output == "raw":
+			return result.Raw, nil
+		case o.output != "structured":
+			v := view.NewCall(server, tool, result.IsError, result.Raw)
+			v.Saved = saved
+			return v, nil
+		case !has:
+			return nil, hinted{negativeError{fmt.Sprintf("%s.%s: the result has no structured content", server, tool)}, "-o text or -o json shows what it has"}
+		}
+		return structured, nil
+	})
 }

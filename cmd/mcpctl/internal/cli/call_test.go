@@ -12,7 +12,7 @@ import (
 
 // Nothing of a result is lost without a word, and nothing reaches a terminal
 // that could rewrite it.
-func TestWriteContent(t *testing.T) {
+func TestContent(t *testing.T) {
 	structured := json.RawMessage(`{"a": [1.50, null]}`)
 	for name, test := range map[string]struct {
 		content    []mcp.Content
@@ -26,11 +26,14 @@ func TestWriteContent(t *testing.T) {
 		"structured":       {nil, structured, false, "{\n  \"a\": [\n    1.50,\n    null\n  ]\n}\n"},
 		"structured twice": {[]mcp.Content{&mcp.TextContent{Text: `{"a":[1.50,null]}`}}, structured, false, "{\n  \"a\": [\n    1.50,\n    null\n  ]\n}\n"},
 		"both":             {[]mcp.Content{&mcp.TextContent{Text: "see"}}, json.RawMessage("7"), false, "see\n7\n"},
-		"image":            {[]mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 1500)}}, nil, false, "[image image/png, 1.5 kB; -o raw has it]\n"},
-		"audio":            {[]mcp.Content{&mcp.AudioContent{MIMEType: "audio/wav", Data: make([]byte, 3)}}, nil, false, "[audio audio/wav, 3 bytes; -o raw has it]\n"},
-		"link":             {[]mcp.Content{&mcp.ResourceLink{Name: "n", URI: "u:x"}}, nil, false, "[link n u:x]\n"},
-		"resource":         {[]mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u:x", Text: "inside"}}}, nil, false, "inside\n"},
-		"blob":             {[]mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u:x", MIMEType: "a/b", Blob: make([]byte, 2_000_000)}}}, nil, false, "[resource u:x a/b, 2.0 MB; -o raw has it]\n"},
+		"image":            {[]mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 1500)}}, nil, false, "[image image/png, 1.5 kB; --save DIR writes it]\n"},
+		"audio":            {[]mcp.Content{&mcp.AudioContent{MIMEType: "audio/wav", Data: make([]byte, 3)}}, nil, false, "[audio audio/wav, 3 bytes; --save DIR writes it]\n"},
+		"link":             {[]mcp.Content{&mcp.ResourceLink{Name: "n", URI: "u:x"}}, nil, false, "[link n u:x; mcpctl read -s srv u:x]\n"},
+		"link, quoted":     {[]mcp.Content{&mcp.ResourceLink{Title: "T", URI: "u:x'$(id)"}}, nil, false, "[link T u:x'$(id); mcpctl read -s srv 'u:x'\"'\"'$(id)']\n"},
+		"link to the web":  {[]mcp.Content{&mcp.ResourceLink{Name: "n", URI: "https://e.org/"}}, nil, false, "[link n https://e.org/]\n"},
+		"resource":         {[]mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u:x", MIMEType: "text/plain", Text: "inside"}}}, nil, false, "[resource u:x text/plain]\ninside\n"},
+		"for a model":      {[]mcp.Content{&mcp.TextContent{Text: "t", Annotations: &mcp.Annotations{Audience: []mcp.Role{"assistant"}}}}, nil, false, "t\n"},
+		"blob":             {[]mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u:x", MIMEType: "a/b", Blob: make([]byte, 2_000_000)}}}, nil, false, "[resource u:x a/b, 2.0 MB; --save DIR writes it]\n"},
 		"no resource":      {[]mcp.Content{&mcp.EmbeddedResource{}}, nil, false, "[resource without content]\n"},
 		"unknown":          {[]mcp.Content{&client.UnknownContent{Type: "hologram"}}, nil, false, "[content of the unknown kind \"hologram\"; -o raw shows it]\n"},
 	} {
@@ -38,7 +41,9 @@ func TestWriteContent(t *testing.T) {
 		out := ui.NewStream(&b, nil, ui.Never, func(string) (string, bool) { return "", false })
 		out.Terminal = test.terminal
 		result := &client.Result{CallToolResult: &mcp.CallToolResult{Content: test.content, StructuredContent: test.structured}}
-		if err := writeContent(out, result); err != nil {
+		o := callOptions{resultFlags: resultFlags{outputFlags: outputFlags{output: "text"}, images: "auto"}}
+		app := &App{Out: out, LookupEnv: func(string) (string, bool) { return "", false }}
+		if err := o.show(t.Context(), app, "srv", "t", result); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if b.String() != test.want {

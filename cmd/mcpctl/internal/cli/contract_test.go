@@ -42,6 +42,7 @@ func TestOutputContract(t *testing.T) {
 		{"call_unknown", exitUsage, "call get_forecst -o json"},
 		{"call_dry_run", exitOK, "call get_forecast city=Oslo --dry-run -o json"},
 		{"read", exitOK, "read weather://cities/Oslo -o json"},
+		{"read_saved", exitOK, "read weather://cities/Oslo -o json --save out"},
 		{"read_missing", exitServer, "read weather://cities/Atlantis -o json"},
 		{"prompt", exitOK, "prompt packing_list city=Oslo -o json"},
 		{"config", exitConfig, "list nowhere -o json"},

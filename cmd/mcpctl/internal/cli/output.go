@@ -66,14 +66,14 @@ func (o *outputFlags) check() error {
 // text reports whether the output is for a person.
 func (o *outputFlags) text() bool { return o.output == "text" && o.query == nil }
 
-// write prints a value as JSON, or what the expression makes of it. A
-// [json.RawMessage] is printed as it came.
+// write prints a value as JSON, or what the expression makes of it. With the
+// formats that promise so, a [json.RawMessage] is printed as it came.
 func (o *outputFlags) write(ctx context.Context, app *App, v any) error {
 	if o.query != nil {
 		return o.filter(ctx, app, v)
 	}
 	var b bytes.Buffer
-	if raw, ok := v.(json.RawMessage); ok {
+	if raw, ok := v.(json.RawMessage); ok && (o.output == "raw" || o.output == "structured") {
 		b.Write(raw)
 		b.WriteByte('\n')
 	} else if err := view.WriteJSON(&b, v); err != nil {

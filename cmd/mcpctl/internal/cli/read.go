@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
@@ -16,7 +16,7 @@ import (
 type readOptions struct {
 	target
 	answering
-	outputFlags
+	resultFlags
 	uri string
 }
 
@@ -52,17 +52,20 @@ func newReadCmd(app *App) *cobra.Command {
 	}
 	o.target.addFlags(cmd)
 	o.answering.addFlags(cmd)
-	o.outputFlags.addFlags(cmd, "text", "json", "raw")
+	o.resultFlags.addFlags(cmd, "text", "json", "raw")
 	return cmd
 }
 
 func runRead(ctx context.Context, app *App, o readOptions) error {
-	if err := o.outputFlags.check(); err != nil {
+	if err := o.resultFlags.check(); err != nil {
 		return err
 	}
 	// A URI is no name: what it begins with says nothing about servers.
 	spec, _, err := o.one(ctx, app, "")
 	if err != nil {
+		return err
+	}
+	if err := o.prepare(app); err != nil {
 		return err
 	}
 	c, err := app.open(ctx, []client.Spec{spec}, o.clientOptions(app))
@@ -71,42 +74,48 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	}
 	result, err := c.Server(spec.Name).ReadResource(ctx, o.uri)
 	if err == nil {
-		err = printed(ctx, func() error { return o.print(ctx, app, spec.Name, result) })
+		err = printed(ctx, func() error { return o.show(ctx, app, spec.Name, result) })
 	}
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
 
-func (o *readOptions) print(ctx context.Context, app *App, server string, result *client.ReadResult) error {
-	switch {
-	case o.output == "raw":
-		return o.write(ctx, app, result.Raw)
-	case !o.text():
-		return o.write(ctx, app, view.NewRead(server, o.uri, result.Raw))
+func (o *readOptions) show(ctx context.Context, app *App, server string, result *client.ReadResult) error {
+	pieces := make([]piece, len(result.Contents))
+	for i, c := range result.Contents {
+		pieces[i].Content = &mcp.EmbeddedResource{Resource: c}
 	}
-	for _, c := range result.Contents {
-		if c.Blob != nil && !app.Out.Terminal {
-			if _, err := app.Out.Write(c.Blob); err != nil {
-				return err
+	return o.print(ctx, app, pieces, func() error {
+		var b bytes.Buffer
+		s := o.screen(app, &o.target, server)
+		person := app.Out.Terminal || s.images != ui.NoImages
+		for i, c := range result.Contents {
+			switch {
+			case c == nil, pieces[i].saved != nil, c.Blob != nil && person:
+				s.add(&b, pieces[i])
+			case c.Blob != nil:
+				b.Write(c.Blob)
+			case app.Out.Terminal:
+				s.add(&b, piece{Content: &mcp.TextContent{Text: c.Text}})
+			default:
+				b.WriteString(c.Text) // not a byte more
 			}
-			continue
 		}
-		text := contentText(&mcp.EmbeddedResource{Resource: c})
-		if app.Out.Terminal {
-			text = cleanLines(text)
-		} else if c.Blob == nil {
-			text = c.Text // not a byte more
+		_, err := b.WriteTo(app.Out)
+		return err
+	}, func(saved []view.Saved) (any, error) {
+		if o.output == "raw" {
+			return result.Raw, nil
 		}
-		if _, err := fmt.Fprint(app.Out, text); err != nil {
-			return err
-		}
-	}
-	return nil
+		v := view.NewRead(server, o.uri, result.Raw)
+		v.Saved = saved
+		return v, nil
+	})
 }
 
 type promptOptions struct {
 	target
 	answering
-	outputFlags
+	resultFlags
 	prompt string   // as on the command line, perhaps with its server
 	words  []string // the arguments
 }
@@ -140,12 +149,12 @@ func newPromptCmd(app *App) *cobra.Command {
 	}
 	o.target.addFlags(cmd)
 	o.answering.addFlags(cmd)
-	o.outputFlags.addFlags(cmd, "text", "json", "raw")
+	o.resultFlags.addFlags(cmd, "text", "json", "raw")
 	return cmd
 }
 
 func runPrompt(ctx context.Context, app *App, o promptOptions) error {
-	if err := o.outputFlags.check(); err != nil {
+	if err := o.resultFlags.check(); err != nil {
 		return err
 	}
 	spec, name, err := o.one(ctx, app, o.prompt)
@@ -168,11 +177,14 @@ func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server
 	if err != nil {
 		return err
 	}
+	if err := o.prepare(app); err != nil {
+		return err
+	}
 	result, err := server.GetPrompt(ctx, name, arguments)
 	if err != nil {
 		return err
 	}
-	return printed(ctx, func() error { return o.print(ctx, app, server.Name(), name, result) })
+	return printed(ctx, func() error { return o.show(ctx, app, server.Name(), name, result) })
 }
 
 // arguments checks the words by what the prompt takes.
@@ -213,24 +225,29 @@ func (o *promptOptions) arguments(ctx context.Context, app *App, prompts []clien
 	return nil, suggest(fmt.Errorf("%s: no such prompt: %s", server, clip(name)), name, names)
 }
 
-func (o *promptOptions) print(ctx context.Context, app *App, server, name string, result *client.PromptResult) error {
-	switch {
-	case o.output == "raw":
-		return o.write(ctx, app, result.Raw)
-	case !o.text():
-		return o.write(ctx, app, view.NewPrompt(server, name, result.Raw))
-	}
-	var b strings.Builder
+func (o *promptOptions) show(ctx context.Context, app *App, server, name string, result *client.PromptResult) error {
+	pieces := make([]piece, len(result.Messages))
 	for i, m := range result.Messages {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		text := contentText(m.Content)
-		if app.Out.Terminal {
-			text = cleanLines(text)
-		}
-		fmt.Fprintf(&b, "%s\n%s", app.Out.Bold(ui.Clean(string(m.Role))+":"), text)
+		pieces[i].Content = m.Content
 	}
-	_, err := fmt.Fprint(app.Out, b.String())
-	return err
+	return o.print(ctx, app, pieces, func() error {
+		var b bytes.Buffer
+		s := o.screen(app, &o.target, server)
+		for i, m := range result.Messages {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintln(&b, app.Out.Bold(ui.Clean(string(m.Role))+":"))
+			s.add(&b, pieces[i])
+		}
+		_, err := b.WriteTo(app.Out)
+		return err
+	}, func(saved []view.Saved) (any, error) {
+		if o.output == "raw" {
+			return result.Raw, nil
+		}
+		v := view.NewPrompt(server, name, result.Raw)
+		v.Saved = saved
+		return v, nil
+	})
 }

@@ -30,6 +30,7 @@ type Stream struct {
 	UTF8  bool
 	dumb  bool // it is one, but can do nothing beyond printing
 	style *lipgloss.Renderer
+	file  *os.File // nil for none
 
 	mu      sync.Mutex
 	passing bool // a line of Progress is shown
@@ -77,7 +78,7 @@ const (
 func NewStream(w io.Writer, f *os.File, color When, getenv func(string) (string, bool)) *Stream {
 	s := &Stream{Writer: w, UTF8: isUTF8(getenv), style: lipgloss.NewRenderer(io.Discard)}
 	if f != nil && term.IsTerminal(int(f.Fd())) {
-		s.Terminal = true
+		s.Terminal, s.file = true, f
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			s.Width = width
 		}

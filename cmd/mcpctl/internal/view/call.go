@@ -15,6 +15,14 @@ type Call struct {
 	Content           json.RawMessage `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	Meta              json.RawMessage `json:"_meta,omitempty"`
+	Saved             []Saved         `json:"saved,omitzero"`
+}
+
+// Saved is a file into which content of a result was saved.
+type Saved struct {
+	Path     string `json:"path"`
+	MIMEType string `json:"mimeType"`
+	Bytes    int    `json:"bytes"`
 }
 
 // NewCall shows a result of tools/call, which is valid JSON.
@@ -40,6 +48,7 @@ type Read struct {
 	URI      string          `json:"uri"`
 	Contents json.RawMessage `json:"contents"`
 	Meta     json.RawMessage `json:"_meta,omitempty"`
+	Saved    []Saved         `json:"saved,omitzero"`
 }
 
 // NewRead shows a result of resources/read, which is valid JSON.
@@ -64,6 +73,7 @@ type Prompt struct {
 	Description json.RawMessage `json:"description,omitempty"`
 	Messages    json.RawMessage `json:"messages"`
 	Meta        json.RawMessage `json:"_meta,omitempty"`
+	Saved       []Saved         `json:"saved,omitzero"`
 }
 
 // NewPrompt shows a result of prompts/get, which is valid JSON.

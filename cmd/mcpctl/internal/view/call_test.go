@@ -37,10 +37,30 @@ func TestCallContract(t *testing.T) {
   "content": []
 }
 `
+	saved := NewCall("s", "t", false, json.RawMessage(`{}`))
+	saved.Saved = []Saved{{Path: "out/image.png", MIMEType: "image/png", Bytes: 4}}
+	const bareSaved = `{
+  "server": "s",
+  "tool": "t",
+  "isError": false,
+  "content": [],
+  "saved": [
+    {
+      "path": "out/image.png",
+      "mimeType": "image/png",
+      "bytes": 4
+    }
+  ]
+}
+`
 	for _, test := range []struct {
 		call Call
 		want string
-	}{{NewCall("s", "t", true, raw), want}, {NewCall("s", "t", false, json.RawMessage(`{}`)), bare}} {
+	}{
+		{NewCall("s", "t", true, raw), want},
+		{NewCall("s", "t", false, json.RawMessage(`{}`)), bare},
+		{saved, bareSaved},
+	} {
 		var got strings.Builder
 		if err := WriteJSON(&got, test.call); err != nil {
 			t.Fatal(err)

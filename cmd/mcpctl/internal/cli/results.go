@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"al.essio.dev/pkg/shellescape"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
+	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+)
+
+// resultFlags say what becomes of the content of a result: how it is printed,
+// and where what is no text goes.
+type resultFlags struct {
+	outputFlags
+	save   string
+	images string
+}
+
+func (r *resultFlags) addFlags(cmd *cobra.Command, formats ...string) {
+	r.outputFlags.addFlags(cmd, formats...)
+	f := cmd.Flags()
+	f.StringVar(&r.save, "save", "", "`folder` into which images, sounds and resources of the result are written")
+	f.StringVar(&r.images, "images", "auto", "`way` to show images in the terminal: auto, kitty, iterm, sixel or never")
+}
+
+func (r *resultFlags) check() error {
+	if err := checkFlag("--images", r.images, "auto", string(ui.KittyImages), string(ui.ITermImages), string(ui.SixelImages), string(ui.NoImages)); err != nil {
+		return err
+	}
+	return r.outputFlags.check()
+}
+
+// prepare makes the folder, so that its trouble shows before a tool does
+// anything.
+func (r *resultFlags) prepare(app *App) error {
+	if r.save == "" {
+		return nil
+	}
+	if err := os.MkdirAll(app.absolute(r.save), 0o755); err != nil {
+		return fileError("--save "+r.save, err)
+	}
+	return nil
+}
+
+// print saves what can be saved, and prints a result: asText for a person,
+// else what asJSON returns, which has what was saved where it says so. What
+// could not be saved is printed all the same.
+func (r *resultFlags) print(ctx context.Context, app *App, pieces []piece, asText func() error, asJSON func([]view.Saved) (any, error)) error {
+	var saved []view.Saved
+	var saveErr error
+	if r.save != "" {
+		saved, saveErr = store(ctx, app.absolute(r.save), r.save, pieces)
+	}
+	if r.text() {
+		return errors.Join(asText(), saveErr)
+	}
+	v, err := asJSON(saved)
+	if err == nil {
+		err = r.write(ctx, app, v)
+	}
+	if r.output == "raw" || r.output == "structured" {
+		for _, s := range saved {
+			fmt.Fprintf(app.Err, "saved %s (%s)\n", ui.Clean(s.Path), ui.Clean(fileFacts(s.MIMEType, s.Bytes)))
+		}
+	}
+	return errors.Join(err, saveErr)
+}
+
+// screen shows content to a person.
+type screen struct {
+	out    *ui.Stream
+	images ui.Images
+	read   func(uri string) string // the command that reads a resource
+}
+
+func (r *resultFlags) screen(app *App, t *target, server string) *screen {
+	images := ui.Images(r.images)
+	if r.images == "auto" {
+		images = ui.NoImages
+		if app.Out.Terminal {
+			images = ui.KnownImages(app.LookupEnv)
+		}
+	}
+	return &screen{app.Out, images, func(uri string) string { return t.readCommand(server, uri) }}
+}
+
+// readCommand is how a resource of the same server is read.
+func (t *target) readCommand(server, uri string) string {
+	command := "mcpctl read "
+	switch {
+	case t.command != nil:
+		return command + shellescape.Quote(uri) + " -- " + shellescape.QuoteCommand(t.command)
+	case len(t.servers) > 0:
+		server = t.servers[0]
+	}
+	return command + "-s " + shellescape.Quote(server) + " " + shellescape.Quote(uri)
+}
+
+// add appends a piece of content, with a line break at its end.
+func (s *screen) add(b *bytes.Buffer, p piece) {
+	text, image := s.words(p)
+	if s.out.Terminal {
+		text = cleanLines(text)
+	}
+	b.WriteString(text)
+	if !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+	if image != nil && s.images != ui.NoImages {
+		// One that cannot be shown has its line.
+		if shown, err := s.out.Image(s.images, image); err == nil {
+			b.WriteString(shown)
+		}
+	}
+}
+
+// words says a piece of content in words: text as it is, a line for everything
+// else, and the data of an image.
+func (s *screen) words(p piece) (text string, image []byte) {
+	switch c := p.Content.(type) {
+	case *mcp.TextContent:
+		return c.Text, nil
+	case *mcp.ImageContent:
+		return fileLine("image", c.MIMEType, len(c.Data), p.saved), c.Data
+	case *mcp.AudioContent:
+		return fileLine("audio", c.MIMEType, len(c.Data), p.saved), nil
+	case *mcp.ResourceLink:
+		line := "[link " + strings.TrimSpace(cmp.Or(c.Title, c.Name)+" "+c.URI)
+		if !strings.HasPrefix(c.URI, "https://") && !strings.HasPrefix(c.URI, "http://") {
+			line += "; " + s.read(c.URI) // others may be open to everybody
+		}
+		return line + "]", nil
+	case *mcp.EmbeddedResource:
+		switch r := c.Resource; {
+		case r == nil:
+			return "[resource without content]", nil
+		case r.Blob != nil:
+			line := fileLine("resource "+r.URI, r.MIMEType, len(r.Blob), p.saved)
+			if strings.HasPrefix(r.MIMEType, "image/") {
+				return line, r.Blob
+			}
+			return line, nil
+		case p.saved != nil:
+			return fileLine("resource "+r.URI, r.MIMEType, len(r.Text), p.saved), nil
+		default:
+			return "[" + strings.TrimSpace("resource "+r.URI+" "+r.MIMEType) + "]\n" + r.Text, nil
+		}
+	case *client.UnknownContent:
+		if broken(c) {
+			return fmt.Sprintf("[broken content of kind %s; -o raw shows it]", c.Type), nil
+		}
+		return fmt.Sprintf("[content of the unknown kind %q; -o raw shows it]", c.Type), nil
+	default:
+		return fmt.Sprintf("[content of kind %T; -o raw shows it]", c), nil
+	}
+}
+
+// fileLine stands for what is no text.
+func fileLine(what, media string, size int, saved *view.Saved) string {
+	where := "--save DIR writes it"
+	if saved != nil {
+		where = "saved as " + saved.Path
+	}
+	return fmt.Sprintf("[%s; %s]", fileFacts(strings.TrimSpace(what+" "+media), size), where)
+}
+
+func fileFacts(what string, size int) string { return what + ", " + byteSize(size) }
