@@ -3,6 +3,7 @@ package interop
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +54,9 @@ func TestDiscovery(t *testing.T) {
 		{"list templates everything", []string{"  demo://resource/dynamic/text/{resourceId}  Dynamic Text Resource (text/plain)"}, []string{"memory"}},
 		{"list prompts --names", []string{"everything.simple-prompt", "everything.args-prompt"}, []string{"files", "memory"}},
 		{"list --status", []string{"everything  ok     2025-11-25  legacy  stdio …", "files       ok …", "memory      ok …"}, []string{"failed"}},
+		{"describe files.edit_file", []string{"files.edit_file  Edit File", "      oldText  string, required", "  dryRun  boolean, default false", "  mcpctl call --config …"}, nil},
+		{"describe everything", []string{"everything  Everything Reference Server …", "  13 tools, 7 resources, 2 templates, 4 prompts", "  # Everything Server …"}, nil},
+		{"call memory.create_entities --help", []string{"memory.create_entities  Create Entities", "  entities  object[], required", "      observations  string[], required"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.command, func(t *testing.T) {
@@ -72,5 +76,28 @@ func TestDiscovery(t *testing.T) {
 				t.Log(out)
 			}
 		})
+	}
+}
+
+// TestExamples gives the examples on the pages of tools to a shell, as somebody
+// would who copies them.
+func TestExamples(t *testing.T) {
+	config, _ := referenceServers(t, needPeers(t))
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	for _, name := range []string{"everything.get-structured-content", "files.edit_file", "memory.create_relations"} {
+		page := mcpctl(t, "describe", name, "--config", config)
+		_, example, ok := strings.Cut(page, "\nExample\n  mcpctl ")
+		if !ok {
+			t.Errorf("%s: no example in\n%s", name, page)
+			continue
+		}
+		words, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\n' `+example).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mcpctl(t, append(strings.Split(strings.TrimSpace(string(words)), "\n"), "--dry-run")...)
 	}
 }

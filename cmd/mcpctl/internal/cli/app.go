@@ -57,6 +57,8 @@ type App struct {
 	Files atomicfile.Options
 
 	flags globalFlags
+	// helpErr is how help failed that had to ask a server.
+	helpErr error
 	// secrets are kept out of everything that goes to standard error.
 	secrets *redact.Redactor
 }
@@ -277,13 +279,16 @@ func (app *App) report(results []client.ServerResult, jsonOutput bool) error {
 func (app *App) printError(err error, jsonOutput bool) {
 	e := describe(err)
 	if jsonOutput {
-		e.Message, e.Hint = app.secrets.String(e.Message), app.secrets.String(e.Hint)
+		e.Message, e.Hint, e.Example = app.secrets.String(e.Message), app.secrets.String(e.Hint), app.secrets.String(e.Example)
 		_ = view.WriteJSONLine(app.Err, e)
 		return
 	}
 	fmt.Fprintf(app.Err, "%s %s\n", app.Err.Red("mcpctl:"), ui.Clean(e.Message))
 	if e.Hint != "" {
 		fmt.Fprintf(app.Err, "%s %s\n", app.Err.Faint("hint:"), ui.Clean(e.Hint))
+	}
+	if e.Example != "" {
+		fmt.Fprintf(app.Err, "%s %s\n", app.Err.Faint("example:"), ui.Clean(e.Example))
 	}
 	if s, ok := errors.AsType[*client.ServerError](err); ok && s.Stderr != "" && !is[summaryError](err) {
 		for line := range strings.SplitSeq(strings.TrimRight(s.Stderr, "\n"), "\n") {

@@ -40,7 +40,8 @@ Arguments are typed by the tool's schema:
   name.inner=x    within an object
 
 A name that is repeated makes a list. --args gives a JSON object to begin with.
-What does not fit is refused before anything is sent.
+What does not fit is refused before anything is sent. With --help behind a tool
+its arguments are shown.
 
 A server that asks a question in the middle of a call gets what --answer says,
 in the same notation; without it the call fails and shows the question.
@@ -89,6 +90,7 @@ func newCallCmd(app *App) *cobra.Command {
 	o.resultFlags.addFlags(cmd, "text", "json", "structured", "raw")
 	f := cmd.Flags()
 	f.StringVar(&o.args, "args", "", "arguments to begin with: a JSON `object`, @FILE, or - for stdin")
+	cmd.SetHelpFunc(helpOf(app, &o))
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the arguments that would be sent, and call nothing")
 	return cmd
 }
@@ -128,7 +130,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	}
 	arguments, err := readArguments(ctx, app, tool.InputSchema, o.args, o.words)
 	if err != nil {
-		return refused(tool, err)
+		return o.refused(ctx, app, tool, err)
 	}
 	if o.dryRun {
 		return printed(ctx, func() error { return o.write(ctx, app, arguments) })
@@ -145,7 +147,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	})
 	if errors.Is(err, client.ErrInvalidArguments) {
 		if invalid, ok := errors.AsType[*client.ArgumentError](err); ok {
-			return refused(tool, invalid.Err)
+			return o.refused(ctx, app, tool, invalid.Err)
 		}
 	}
 	// A result that is not what it should be is shown, and then complained
@@ -184,13 +186,16 @@ func findTool(c *client.Client, s catalog.Server, name string) (client.Tool, err
 }
 
 // refused says how a tool is called whose arguments do not fit.
-func refused(tool client.Tool, err error) error {
-	signature := view.Unicode.Call(tool.Tool)
+func (o *callOptions) refused(ctx context.Context, app *App, tool client.Tool, err error) error {
+	signature := notation(app.Err).Call(tool.Tool)
 	hint := "it is called so: " + signature
 	if u, ok := errors.AsType[usageError](err); ok && u.hint != "" {
 		hint = u.hint + " " + signature
 	}
-	return usageError{fmt.Errorf("%s: %w", tool.QualifiedName(), err), hint}
+	return exampled{
+		usageError{fmt.Errorf("%s: %w", tool.QualifiedName(), err), hint},
+		o.exampleCall(ctx, app, tool.Server().Name(), tool.Tool),
+	}
 }
 
 func progressText(tool string, p client.Progress) string {

@@ -91,6 +91,14 @@ type hinted struct {
 
 func (e hinted) Unwrap() error { return e.error }
 
+// exampled gives an error a command line that would have worked.
+type exampled struct {
+	error
+	example string
+}
+
+func (e exampled) Unwrap() error { return e.error }
+
 // schemaError is a failure of generation that is not typegen's own, such as
 // warnings under --strict.
 type schemaError struct{ message string }
@@ -151,14 +159,17 @@ func precedes(a, b int) bool { return slices.Index(precedence, a) < slices.Index
 func describe(err error) *view.Error {
 	name, code := kind(err)
 	e := &view.Error{Kind: name, Code: code, Message: err.Error()}
-	if h, ok := errors.AsType[hinted](err); ok {
-		e.Hint = h.hint
-	}
 	if u, ok := errors.AsType[usageError](err); ok {
 		e.Hint = u.hint
 	}
+	if x, ok := errors.AsType[exampled](err); ok {
+		e.Example = x.example
+	}
 	if c, ok := errors.AsType[*config.Error](err); ok {
 		e.Hint, e.Server = c.Hint, c.Server
+	}
+	if h, ok := errors.AsType[hinted](err); ok {
+		e.Hint = h.hint
 	}
 	if s, ok := errors.AsType[*client.ServerError](err); ok {
 		e.Server, e.HTTPStatus = s.Server, s.HTTPStatus

@@ -98,6 +98,9 @@ func (app *App) Run(ctx context.Context, args []string, stdout io.Writer, stderr
 	root.SetErr(stderr)
 	app.streams(stdout, stderr, ui.Auto)
 	ran, err := root.ExecuteContextC(ctx)
+	if err == nil && app.helpErr != nil {
+		err, *started = app.helpErr, true
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -180,7 +183,7 @@ func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started 
 	f.StringVar(&app.flags.logFormat, "log-format", "text", "`format` of log lines: text or json")
 	f.StringVar(&app.flags.color, "color", "auto", "`when` to use colour: auto, always or never")
 	f.BoolVar(&app.flags.noInput, "no-input", false, "never ask a question")
-	root.AddCommand(newListCmd(app), newCallCmd(app), newReadCmd(app), newPromptCmd(app), newDiffCmd(app), newSnapshotCmd(app), newGenerateCmd(app), newServeCmd(app), newConfigCmd(app))
+	root.AddCommand(newListCmd(app), newDescribeCmd(app), newCallCmd(app), newReadCmd(app), newPromptCmd(app), newDiffCmd(app), newSnapshotCmd(app), newGenerateCmd(app), newServeCmd(app), newConfigCmd(app))
 	root.InitDefaultHelpCmd()
 	noteStart(root, started)
 	return root, started

@@ -131,6 +131,12 @@ func (t *target) specs(ctx context.Context, app *App) ([]client.Spec, error) {
 // one, the one that ref begins with, or the only one that is configured. It
 // returns ref without the name of the server.
 func (t *target) one(ctx context.Context, app *App, ref string) (client.Spec, string, error) {
+	return t.oneOf(ctx, app, ref, false)
+}
+
+// oneOf is [target.one], and where whole is set ref may be the name of a server
+// and nothing else.
+func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (client.Spec, string, error) {
 	if t.adhoc() {
 		if len(t.servers) > 1 {
 			return client.Spec{}, "", usagef("this is for one server, and -s names %d", len(t.servers))
@@ -153,6 +159,10 @@ func (t *target) one(ctx context.Context, app *App, ref string) (client.Spec, st
 		// Other names may have dots too; the longest server wins.
 		if after, ok := strings.CutPrefix(ref, name+"."); ok && len(name) > len(server) {
 			server, rest = name, after
+		}
+		if whole && name == ref {
+			server, rest = name, ""
+			break
 		}
 	}
 	if server == "" {

@@ -4,6 +4,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -154,6 +155,20 @@ func (s *Stream) Fit(text string, indent int) string {
 		return text
 	}
 	return ansi.Truncate(text, max(20, s.Width-indent), s.Ellipsis())
+}
+
+// Widths of text for reading: where the width is not known, and what is still
+// pleasant to read on a wide terminal.
+const (
+	defaultWidth = 80
+	widestText   = 100
+)
+
+// Wrap breaks text, which may hold colours, into lines that fit behind an
+// indent, between words where that is possible.
+func (s *Stream) Wrap(text string, indent int) string {
+	width := cmp.Or(s.Width, defaultWidth)
+	return ansi.Wrap(text, max(20, min(width, widestText)-indent), "")
 }
 
 // Clean makes text of a server harmless in a terminal: control characters,

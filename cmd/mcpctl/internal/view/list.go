@@ -50,6 +50,15 @@ type Tool struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
+// Described is the output of mcpctl describe for a tool.
+type Described struct {
+	Server string `json:"server"`
+	Tool
+}
+
+// NewDescribed shows a tool of a server.
+func NewDescribed(server string, t catalog.Tool) Described { return Described{server, newTool(t)} }
+
 // Unusable is a tool that is left out, and why.
 type Unusable struct {
 	Name   string `json:"name"`
@@ -64,6 +73,7 @@ type Error struct {
 	Server     string `json:"server,omitempty"`
 	Message    string `json:"message"`
 	Hint       string `json:"hint,omitempty"`
+	Example    string `json:"example,omitempty"`
 	HTTPStatus int    `json:"httpStatus,omitempty"`
 }
 

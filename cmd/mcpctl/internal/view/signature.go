@@ -47,13 +47,14 @@ const (
 type describer struct {
 	Notation
 	root  *schemadoc.Value
+	enum  int // values of an enumeration, kinds of a union
 	steps int // left, since references can multiply a small schema endlessly
 }
 
 func (n Notation) parse(schema []byte) (*describer, bool) {
 	// Nobody reads a signature of a larger schema.
 	root, err := schemadoc.Parse(schema, schemadoc.Limits{Values: 100_000, Depth: 512})
-	return &describer{n, root, mostSteps}, err == nil
+	return &describer{n, root, mostEnum, mostSteps}, err == nil
 }
 
 func (n Notation) params(schema []byte) string {
@@ -79,23 +80,29 @@ func (n Notation) result(schema []byte) string {
 	return d.typ(d.root, 0)
 }
 
-// members lists the members of an object, the required ones first, each kind
-// in the server's order.
-func (d *describer) members(v *schemadoc.Value, most, depth int) string {
+// properties returns the members of an object, the required ones first, each
+// kind in the server's order.
+func properties(v *schemadoc.Value) (all []schemadoc.Member, required map[string]bool) {
 	properties := v.Get("properties")
 	if !properties.Is(schemadoc.Object) {
-		return ""
+		return nil, nil
 	}
-	required := make(map[string]bool)
+	required = make(map[string]bool)
 	if list := v.Get("required"); list != nil {
 		for _, name := range list.Items {
 			required[name.Str()] = true
 		}
 	}
-	all := slices.Clone(properties.Members)
+	all = slices.Clone(properties.Members)
 	slices.SortStableFunc(all, func(a, b schemadoc.Member) int {
 		return cmp.Compare(rank(required[a.Name]), rank(required[b.Name]))
 	})
+	return all, required
+}
+
+// members lists the members of an object.
+func (d *describer) members(v *schemadoc.Value, most, depth int) string {
+	all, required := properties(v)
 	var parts []string
 	for i, m := range all {
 		if i == most {
@@ -166,7 +173,7 @@ func (d *describer) typ(v *schemadoc.Value, depth int) string {
 	if e := v.Get("enum"); e.Is(schemadoc.Array) && len(e.Items) > 0 {
 		var parts []string
 		for i, item := range e.Items {
-			if i == mostEnum {
+			if i == d.enum {
 				parts = append(parts, d.More)
 				break
 			}
@@ -185,7 +192,7 @@ func (d *describer) typ(v *schemadoc.Value, depth int) string {
 	switch t := v.Get("type"); {
 	case t.Is(schemadoc.Array):
 		var parts []string
-		for _, item := range t.Items[:min(len(t.Items), mostEnum)] {
+		for _, item := range t.Items[:min(len(t.Items), d.enum)] {
 			if k := d.kind(v, item.Str(), depth); !slices.Contains(parts, k) {
 				parts = append(parts, k)
 			}
@@ -207,15 +214,15 @@ func (d *describer) union(items []*schemadoc.Value, depth int) string {
 		if depth >= mostDepth+2 || d.steps < 0 {
 			return d.More
 		}
-		if len(parts) > mostEnum {
+		if len(parts) > d.enum {
 			break
 		}
 		if t := d.typ(item, depth+1); !slices.Contains(parts, t) {
 			parts = append(parts, t)
 		}
 	}
-	if len(parts) > mostEnum {
-		parts = append(parts[:mostEnum], d.More)
+	if len(parts) > d.enum {
+		parts = append(parts[:d.enum], d.More)
 	}
 	return strings.Join(parts, "|")
 }
