@@ -34,6 +34,8 @@ func TestOutputContract(t *testing.T) {
 		{"list_failed", exitServer, "list http://127.0.0.1:9/mcp -o json"},
 		{"list_status", exitOK, "list --status -o json"},
 		{"list_status_failed", exitServer, "list --status http://127.0.0.1:9/mcp -o json"},
+		{"describe", exitOK, "describe find_city -o json"},
+		{"describe_server", exitOK, "describe demo -o json"},
 		{"call", exitOK, "call get_forecast city=Oslo days=1 -o json"},
 		{"call_structured", exitOK, "call get_forecast city=Oslo days=1 -o structured"},
 		{"call_raw", exitOK, "call get_forecast city=Oslo days=1 -o raw"},
