@@ -45,6 +45,7 @@ var rooms = []room{
 	{path: "cmd/mcpctl/internal/cli", may: []string{"cmd/mcpctl/internal/...", "pkg/...", "internal/..."}},
 	{path: "cmd/mcpctl/internal/config", may: []string{"pkg/client", "internal/..."}},
 	{path: "cmd/mcpctl/internal/demo", may: []string{"pkg/server", "internal/..."}},
+	{path: "cmd/mcpctl/internal/schemacache", may: []string{"pkg/catalog", "internal/..."}, only: nothingElse},
 	{path: "cmd/mcpctl/internal/ui", may: []string{"internal/..."}},
 	{path: "cmd/mcpctl/internal/view", may: []string{"pkg/...", "internal/..."}},
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/internal/atomicfile"
@@ -52,13 +53,23 @@ type App struct {
 	// Dir is the working directory, UserDir the user's configuration folder
 	// of mcpctl, Exe the path of this program.
 	Dir, UserDir, Exe string
-	LookupEnv         func(string) (string, bool)
+	// CacheDir is the user's folder for what can be learnt again.
+	CacheDir  string
+	LookupEnv func(string) (string, bool)
 	// Files are the options of writing files; a test stops the process there.
 	Files atomicfile.Options
 
+	line  []string // the command line
 	flags globalFlags
 	// helpErr is how help failed that had to ask a server.
 	helpErr error
+	// configs are those that were loaded, opened the servers that a client was
+	// opened for.
+	configs []*config.Config
+	opened  map[string]client.Spec
+	// background is work that ends with the command, and that it does not
+	// wait for before.
+	background sync.WaitGroup
 	// secrets are kept out of everything that goes to standard error.
 	secrets *redact.Redactor
 }
@@ -100,6 +111,7 @@ func (app *App) loadConfig(ctx context.Context, named string) (*config.Config, e
 	if err != nil {
 		return nil, err
 	}
+	app.configs = append(app.configs, cfg)
 	for _, w := range cfg.Warnings {
 		app.warn(w.Error(), w.Hint)
 	}
@@ -193,8 +205,10 @@ func (app *App) warn(message, hint string) {
 // open returns a client that keeps to the house: its identity, its log, its
 // environment, its secrets.
 func (app *App) open(ctx context.Context, specs []client.Spec, opts client.Options) (*client.Client, error) {
+	app.opened = make(map[string]client.Spec)
 	for i := range specs {
 		app.secrets.Add(specs[i].SecretValues()...)
+		app.opened[specs[i].Name] = specs[i]
 	}
 	var err error
 	if opts.Transport, err = app.transport(); err != nil {
@@ -220,6 +234,9 @@ func (app *App) discover(ctx context.Context, specs []client.Spec) (client.Disco
 	for i, r := range found.Results {
 		// Marks tools of one name, of which only one can be called.
 		found.Results[i].Server = catalog.New(r.Server).Servers[0]
+		if r.Err == nil {
+			app.remember(r.Name, schemacache.Update{Server: new(found.Results[i].Server)})
+		}
 	}
 	return found, c.Close(context.WithoutCancel(ctx))
 }

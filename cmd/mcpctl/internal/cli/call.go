@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
@@ -124,6 +125,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	if found.Err != nil {
 		return found.Err
 	}
+	app.remember(server, schemacache.Update{Server: &found.Server})
 	tool, err := findTool(c, found.Server, name)
 	if err != nil {
 		return err

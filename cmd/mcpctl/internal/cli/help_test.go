@@ -18,7 +18,7 @@ func TestHelp(t *testing.T) {
 	root, _ := app.command(io.Discard, io.Discard)
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		if cmd.Name() == "help" || cmd.Name() == "completion" {
+		if cmd.Name() == "help" {
 			return
 		}
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "_")

@@ -42,6 +42,7 @@ func (o *outputFlags) addFlags(cmd *cobra.Command, formats ...string) {
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", formats[0], fmt.Sprintf("output `format`: %s or %s", strings.Join(words[:last], ", "), words[last]))
 	f.StringVar(&o.jq, "jq", "", "`expression` of jq whose results are printed, texts without quotes; the output is JSON then")
+	completeFlag(cmd, "output", formats...)
 }
 
 // check finds mistakes before anything is sent.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/client"
@@ -173,6 +174,7 @@ func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server
 	if err != nil {
 		return err
 	}
+	app.remember(server.Name(), schemacache.Update{Prompts: rawPrompts(prompts)})
 	arguments, err := o.arguments(ctx, app, prompts, server.Name(), name)
 	if err != nil {
 		return err

@@ -53,6 +53,9 @@ func MainWith(files atomicfile.Options) (code int) {
 	if user, err := os.UserConfigDir(); err == nil && filepath.IsAbs(user) {
 		app.UserDir = filepath.Join(user, "mcpctl")
 	}
+	if user, err := os.UserCacheDir(); err == nil && filepath.IsAbs(user) {
+		app.CacheDir = filepath.Join(user, "mcpctl")
+	}
 	return app.Run(ctx, os.Args[1:], os.Stdout, stderr)
 }
 
@@ -92,11 +95,13 @@ func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 
 // Run runs one command line and returns the exit code.
 func (app *App) Run(ctx context.Context, args []string, stdout io.Writer, stderr io.Writer) int {
+	app.line = args
 	root, started := app.command(stdout, stderr)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	app.streams(stdout, stderr, ui.Auto)
+	defer app.background.Wait()
 	ran, err := root.ExecuteContextC(ctx)
 	if err == nil && app.helpErr != nil {
 		err, *started = app.helpErr, true
@@ -174,7 +179,6 @@ func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started 
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			return app.applyFlags(stdout, stderr)
 		},
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetVersionTemplate("mcpctl {{.Version}}\n")
 	f := root.PersistentFlags()
@@ -183,8 +187,9 @@ func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started 
 	f.StringVar(&app.flags.logFormat, "log-format", "text", "`format` of log lines: text or json")
 	f.StringVar(&app.flags.color, "color", "auto", "`when` to use colour: auto, always or never")
 	f.BoolVar(&app.flags.noInput, "no-input", false, "never ask a question")
-	root.AddCommand(newListCmd(app), newDescribeCmd(app), newCallCmd(app), newReadCmd(app), newPromptCmd(app), newDiffCmd(app), newSnapshotCmd(app), newGenerateCmd(app), newServeCmd(app), newConfigCmd(app))
+	root.AddCommand(newListCmd(app), newDescribeCmd(app), newCallCmd(app), newReadCmd(app), newPromptCmd(app), newDiffCmd(app), newSnapshotCmd(app), newGenerateCmd(app), newServeCmd(app), newConfigCmd(app), newCompletionCmd(app))
 	root.InitDefaultHelpCmd()
+	app.addCompletions(root)
 	noteStart(root, started)
 	return root, started
 }

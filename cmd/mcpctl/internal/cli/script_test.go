@@ -99,6 +99,7 @@ func TestScripts(t *testing.T) {
 			for name, value := range map[string]string{
 				"HOME":            e.WorkDir + "/home",
 				"XDG_CONFIG_HOME": e.WorkDir + "/home/config",
+				"XDG_CACHE_HOME":  e.WorkDir + "/home/cache",
 				"CI":              "",
 				"NO_PROXY":        "*",
 				"GORACE":          os.Getenv("GORACE"),

@@ -1,0 +1,559 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/internal/schemadoc"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
+	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+)
+
+// completionLimit is how long a shell waits for a server that is not in the
+// cache, its end included.
+const (
+	completionLimit = 2 * time.Second
+	completionClose = 200 * time.Millisecond
+)
+
+// completing is one question of a shell: what may this word become?
+type completing struct {
+	app  *App
+	ctx  context.Context
+	cmd  *cobra.Command
+	args []string // before the word, without flags
+	word string
+
+	cfg    *config.Config
+	loaded bool
+
+	found     []cobra.Completion
+	added     map[string]bool
+	directive cobra.ShellCompDirective
+}
+
+// complete makes a function of cobra's out of one that adds to a question what
+// the word may become. Nothing that goes wrong is shown, as it would be shown
+// in the middle of what is being typed.
+func (app *App) complete(f func(*completing)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		// Cobra parses the line with a -- of its own, so this cannot be asked.
+		if slices.Contains(app.line, "--") {
+			return nil, cobra.ShellCompDirectiveDefault // a command of its own
+		}
+		app.Err = ui.NewStream(io.Discard, nil, ui.Never, app.LookupEnv)
+		app.Log = slog.New(slog.DiscardHandler)
+		app.Interactive = false
+		ctx := cmd.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		ctx, cancel := context.WithTimeout(ctx, completionLimit)
+		defer cancel()
+		q := &completing{app: app, ctx: ctx, cmd: cmd, args: args, word: word, added: make(map[string]bool), directive: cobra.ShellCompDirectiveNoFileComp}
+		f(q)
+		return q.found, q.directive
+	}
+}
+
+// add adds what the word may become, if it may, and what to say about it.
+func (q *completing) add(candidate, about string) {
+	if q.added[candidate] || !strings.HasPrefix(candidate, q.word) || !typeable(candidate) {
+		return
+	}
+	q.added[candidate] = true
+	about = firstSentence(ui.Clean(about))
+	q.found = append(q.found, cobra.CompletionWithDesc(candidate, about))
+}
+
+// typeable reports whether a text is offered: one that a shell can take for
+// nothing else, whatever its script for completion does with it. What servers
+// sent would else be a program in somebody's shell.
+func typeable(text string) bool {
+	return len(text) <= 500 && !strings.HasPrefix(text, "_activeHelp_") && !strings.ContainsFunc(text, func(r rune) bool {
+		return strings.ContainsRune("\"'`$\\;|&<>()", r) || !unicode.IsPrint(r)
+	})
+}
+
+// noSpace says that the word goes on behind what it becomes.
+func (q *completing) noSpace() { q.directive |= cobra.ShellCompDirectiveNoSpace }
+
+// inOrder keeps the order in which candidates were added.
+func (q *completing) inOrder() { q.directive |= cobra.ShellCompDirectiveKeepOrder }
+
+// config returns the configuration, nil if there is none that can be read.
+func (q *completing) config() *config.Config {
+	if q.loaded {
+		return q.cfg
+	}
+	q.loaded = true
+	file, err := config.Find(q.app.flags.config, q.app.configOptions())
+	if err != nil {
+		return nil
+	}
+	q.cfg, err = await(q.ctx, func() (*config.Config, error) { return config.Load(file, q.app.configOptions()) })
+	if err != nil {
+		q.cfg = nil
+		return nil
+	}
+	q.app.configs = append(q.app.configs, q.cfg)
+	return q.cfg
+}
+
+// source is a server whose names are wanted.
+type source struct {
+	name       string
+	key        string // in the cache
+	configured bool
+}
+
+func (q *completing) configured(name string) *source {
+	cfg := q.config()
+	if cfg == nil {
+		return nil
+	}
+	id := cfg.Identity(name)
+	if id == nil {
+		return nil
+	}
+	return &source{name, schemacache.Key(id...), true}
+}
+
+// given returns the server that -s names.
+func (q *completing) given() (s *source, ok bool) {
+	servers, _ := q.cmd.Flags().GetStringArray("server")
+	slices.Sort(servers)
+	servers = slices.Compact(servers) // cobra has parsed the line twice
+	switch {
+	case len(servers) == 0:
+		return nil, false
+	case len(servers) > 1:
+		return nil, true
+	case config.IsURL(servers[0]):
+		return &source{name: servers[0], key: urlKey(servers[0])}, true
+	}
+	return q.configured(servers[0]), true
+}
+
+// one returns the server that is meant, by the rule of [target.one], and ref
+// without its name; nil if that is not known.
+func (q *completing) one(ref string) (*source, string) {
+	if s, ok := q.given(); ok {
+		return s, ref
+	}
+	cfg := q.config()
+	if cfg == nil {
+		return nil, ref
+	}
+	server, rest := "", ref
+	for _, name := range cfg.Names() {
+		if after, ok := strings.CutPrefix(ref, name+"."); ok && len(name) > len(server) {
+			server, rest = name, after
+		}
+	}
+	if enabled := cfg.Enabled(); server == "" && len(enabled) == 1 {
+		server = enabled[0]
+	}
+	if server == "" {
+		return nil, ref
+	}
+	return q.configured(server), rest
+}
+
+// entry returns what is known of a server. One that is not in the cache is
+// asked, if its configuration was accepted.
+func (q *completing) entry(s *source, list schemacache.List) schemacache.Entry {
+	if s == nil || s.key == "" {
+		return schemacache.Entry{}
+	}
+	known := q.app.cache().Load(s.key)
+	if known.Has(list) || !s.configured || q.cfg.CheckTrust(q.app.trustStore()) != nil {
+		return known
+	}
+	u, err := q.ask(s.name)
+	if err != nil || q.app.cache().Save(q.ctx, s.key, u) != nil {
+		return known
+	}
+	return q.app.cache().Load(s.key)
+}
+
+// ask asks a server for all that it lists.
+func (q *completing) ask(name string) (u schemacache.Update, err error) {
+	specs, err := q.cfg.Specs(name)
+	if err != nil {
+		return u, err
+	}
+	c, err := q.app.open(q.ctx, specs, client.Options{})
+	if err != nil {
+		return u, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), completionClose)
+		defer cancel()
+		_ = c.Close(ctx)
+	}()
+	ctx, cancel := context.WithTimeout(q.ctx, completionLimit-2*completionClose)
+	defer cancel()
+	s := c.Server(name)
+	found := s.Discover(ctx)
+	if found.Err != nil {
+		return u, found.Err
+	}
+	u.Server = &found.Server
+	// What else it has is worth knowing, and not worth failing for.
+	if prompts, err := s.Prompts(ctx); err == nil {
+		u.Prompts = rawPrompts(prompts)
+	}
+	if resources, err := s.Resources(ctx); err == nil {
+		u.Resources = rawResources(resources)
+	}
+	if templates, err := s.ResourceTemplates(ctx); err == nil {
+		u.Templates = rawTemplates(templates)
+	}
+	return u, nil
+}
+
+// named is a tool or a prompt.
+type named struct{ name, about string }
+
+// names adds the names of tools or prompts: as they are where one server is
+// meant, else behind the name of their server and a dot.
+func (q *completing) names(list schemacache.List, of func(schemacache.Entry) []named) {
+	if s, ok := q.given(); ok {
+		for _, n := range of(q.entry(s, list)) {
+			q.add(n.name, n.about)
+		}
+		return
+	}
+	cfg := q.config()
+	if cfg == nil {
+		return
+	}
+	enabled := cfg.Enabled()
+	open := 0
+	for _, server := range cfg.Names() {
+		s := q.configured(server)
+		prefix := server + "."
+		meant := strings.HasPrefix(q.word, prefix)
+		if !meant && !slices.Contains(enabled, server) {
+			continue
+		}
+		only := len(enabled) == 1 && !meant
+		known := q.app.cache().Load(s.key)
+		if only || meant {
+			known = q.entry(s, list)
+		}
+		for _, n := range of(known) {
+			if only {
+				q.add(n.name, n.about)
+			} else {
+				q.add(prefix+n.name, n.about)
+			}
+		}
+		// Nobody wants all servers started for a list of names.
+		if only && q.word != "" || !only && !meant && !known.Has(list) {
+			before := len(q.found)
+			q.add(prefix, "")
+			open += len(q.found) - before
+		}
+	}
+	if open > 0 && open == len(q.found) {
+		q.noSpace()
+	}
+}
+
+// tools adds the names of tools.
+func (q *completing) tools() {
+	q.names(schemacache.Tools, func(e schemacache.Entry) []named {
+		var all []named
+		for _, t := range e.Tools() {
+			if t.Problem == "" {
+				all = append(all, named{t.Name, cmp.Or(t.Description, t.Title)})
+			}
+		}
+		return all
+	})
+}
+
+// call completes mcpctl call: a tool, then its arguments.
+func (q *completing) call() {
+	if len(q.args) == 0 {
+		q.tools()
+		return
+	}
+	s, name := q.one(q.args[0])
+	for _, t := range q.entry(s, schemacache.Tools).Tools() {
+		if t.Name == name && t.Problem == "" {
+			q.arguments(t)
+		}
+	}
+}
+
+// arguments adds arguments of a tool, or values of the one that is typed.
+func (q *completing) arguments(t catalog.Tool) {
+	root, err := schemadoc.Parse(t.InputSchema, schemadoc.Limits{})
+	if err != nil {
+		return
+	}
+	r := &argumentReader{app: q.app, root: root, given: make(map[string]bool)}
+	key, value, isValue := strings.Cut(q.word, "=")
+	if !isValue {
+		for _, arg := range q.args[1:] {
+			given, _, _ := strings.Cut(arg, "=")
+			r.given[strings.TrimSuffix(given, ":")] = true
+		}
+		q.noSpace()
+		q.inOrder()
+		q.properties(r, r.resolve(root), "", 0)
+		return
+	}
+	if strings.HasPrefix(value, "@") && !strings.HasPrefix(value, "@@") {
+		q.files(key+"=@", value[1:])
+		return
+	}
+	name, isJSON := strings.CutSuffix(key, ":")
+	_, schema, err := r.find(name)
+	if err != nil {
+		return
+	}
+	q.inOrder()
+	for _, v := range r.values(schema, isJSON, 0) {
+		q.add(key+"="+v, "")
+	}
+}
+
+// properties adds the names of an object's members, required ones first.
+func (q *completing) properties(r *argumentReader, object *schemadoc.Value, prefix string, depth int) {
+	properties := object.Get("properties")
+	if properties == nil || depth > 8 {
+		return
+	}
+	required := make(map[string]bool)
+	if list := object.Get("required"); list != nil {
+		for _, item := range list.Items {
+			required[item.Str()] = true
+		}
+	}
+	members := slices.Clone(properties.Members)
+	slices.SortStableFunc(members, func(a, b schemadoc.Member) int {
+		switch {
+		case required[a.Name] == required[b.Name]:
+			return 0
+		case required[a.Name]:
+			return -1
+		}
+		return 1
+	})
+	for _, m := range members {
+		name := prefix + m.Name
+		types := r.types(m.Value, 0)
+		schema := r.resolve(m.Value)
+		about := schema.Get("description").Str()
+		list := slices.Contains(types, "array")
+		switch {
+		case strings.Contains(name, "="), r.given[name] && !list:
+		case schema.Get("properties") != nil && strings.HasPrefix(q.word, name+"."):
+			q.properties(r, schema, name+".", depth+1)
+		case schema.Get("properties") != nil:
+			q.add(name+".", about)
+		case slices.Equal(types, []string{"object"}),
+			slices.Equal(types, []string{"array"}) && slices.Equal(r.types(r.items(schema), 0), []string{"object"}):
+			q.add(name+":=", about)
+		default:
+			q.add(name+"=", about)
+		}
+	}
+}
+
+// maxValues bounds how many values of an argument are looked at.
+const maxValues = 200
+
+// values returns the values that a schema allows, where it lists them, as they
+// are typed on the command line.
+func (r *argumentReader) values(schema *schemadoc.Value, isJSON bool, depth int) []string {
+	v := r.resolve(schema)
+	if r.steps++; v == nil || depth > 8 || r.steps > maxSteps {
+		return nil
+	}
+	types := r.types(v, 0)
+	var all []string
+	literal := func(item *schemadoc.Value) {
+		switch {
+		case isJSON:
+			all = append(all, string(item.AppendCanonical(nil)))
+		case item.Is(schemadoc.String) && strings.HasPrefix(item.Text, "@"):
+			all = append(all, "@"+item.Text)
+		case item.Is(schemadoc.String):
+			all = append(all, item.Text)
+		case !slices.Contains(types, "string"): // else it would be one
+			all = append(all, string(item.AppendCanonical(nil)))
+		}
+	}
+	if c := v.Get("const"); c != nil {
+		literal(c)
+	}
+	if e := v.Get("enum"); e != nil {
+		for _, item := range e.Items[:min(len(e.Items), maxValues)] {
+			literal(item)
+		}
+	}
+	if len(all) == 0 {
+		if slices.Contains(types, "boolean") && !slices.Contains(types, "string") {
+			all = append(all, "true", "false")
+		}
+		if !isJSON && slices.Contains(types, "array") {
+			all = append(all, r.values(r.items(v), isJSON, depth+1)...)
+		}
+	}
+	for _, name := range []string{"anyOf", "oneOf", "allOf"} {
+		if list := v.Get(name); list != nil && len(all) < maxValues {
+			for _, item := range list.Items {
+				all = append(all, r.values(item, isJSON, depth+1)...)
+			}
+		}
+	}
+	return all[:min(len(all), maxValues)]
+}
+
+// prompt completes mcpctl prompt: a prompt, then its arguments.
+func (q *completing) prompt() {
+	prompts := func(e schemacache.Entry) []mcp.Prompt { return decoded[mcp.Prompt](e.Items(schemacache.Prompts)) }
+	if len(q.args) == 0 {
+		q.names(schemacache.Prompts, func(e schemacache.Entry) []named {
+			var all []named
+			for _, p := range prompts(e) {
+				all = append(all, named{p.Name, cmp.Or(p.Description, p.Title)})
+			}
+			return all
+		})
+		return
+	}
+	s, name := q.one(q.args[0])
+	for _, p := range prompts(q.entry(s, schemacache.Prompts)) {
+		if p.Name == name {
+			q.promptArguments(p)
+		}
+	}
+}
+
+func (q *completing) promptArguments(p mcp.Prompt) {
+	if key, value, ok := strings.Cut(q.word, "=@"); ok && !strings.HasPrefix(value, "@") {
+		q.files(key+"=@", value)
+		return
+	}
+	q.noSpace()
+	q.inOrder()
+	for _, a := range p.Arguments {
+		if !slices.ContainsFunc(q.args[1:], func(arg string) bool { return strings.HasPrefix(arg, a.Name+"=") }) {
+			q.add(a.Name+"=", cmp.Or(a.Description, a.Title))
+		}
+	}
+}
+
+// resource completes a URI: those that are listed, and where those of a
+// template begin.
+func (q *completing) resource() {
+	if len(q.args) > 0 {
+		return
+	}
+	s, _ := q.one("")
+	e := q.entry(s, schemacache.Resources)
+	begun := 0
+	for _, t := range decoded[mcp.ResourceTemplate](e.Items(schemacache.Templates)) {
+		if begin, _, ok := strings.Cut(t.URITemplate, "{"); ok && begin != "" {
+			before := len(q.found)
+			q.add(begin, cmp.Or(t.Description, t.Title))
+			begun += len(q.found) - before
+		}
+	}
+	for _, r := range decoded[mcp.Resource](e.Items(schemacache.Resources)) {
+		q.add(r.URI, cmp.Or(r.Description, r.Title, r.Name))
+	}
+	if begun > 0 && begun == len(q.found) {
+		q.noSpace()
+	}
+}
+
+func decoded[T any](items []json.RawMessage) []T {
+	all := make([]T, 0, len(items))
+	for _, item := range items {
+		var v T
+		if json.Unmarshal(item, &v) == nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// servers adds the names of configured servers.
+func (q *completing) servers() {
+	cfg := q.config()
+	if cfg == nil {
+		return
+	}
+	for _, name := range cfg.Names() {
+		if !slices.Contains(q.args, name) {
+			q.add(name, "")
+		}
+	}
+}
+
+// files adds the names of files behind a prefix such as key=@.
+func (q *completing) files(prefix, path string) {
+	dir, base := filepath.Split(path)
+	at := dir
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(q.app.Dir, dir)
+	}
+	entries, err := os.ReadDir(at)
+	if err != nil {
+		return
+	}
+	folders := 0
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, base) || strings.HasPrefix(name, ".") && !strings.HasPrefix(base, ".") {
+			continue
+		}
+		before := len(q.found)
+		if info, err := os.Stat(filepath.Join(at, name)); err == nil && info.IsDir() {
+			q.add(prefix+dir+name+string(filepath.Separator), "")
+			folders += len(q.found) - before
+			continue
+		}
+		q.add(prefix+dir+name, "")
+	}
+	if folders > 0 && folders == len(q.found) {
+		q.noSpace()
+	}
+}
+
+// object completes --args and --answers.
+func (q *completing) object() {
+	if path, ok := strings.CutPrefix(q.word, "@"); ok {
+		q.files("@", path)
+		return
+	}
+	q.add("@", "the file that holds it")
+	q.noSpace()
+}
+
+// completeFlag says which values a flag has.
+func completeFlag(cmd *cobra.Command, flag string, values ...string) {
+	// It fails for a flag that is not there, and a test would miss the values.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
+}
