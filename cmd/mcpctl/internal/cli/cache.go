@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/client"
 )
 
@@ -74,4 +75,21 @@ func rawResources(items []client.Resource) []json.RawMessage {
 
 func rawTemplates(items []client.ResourceTemplate) []json.RawMessage {
 	return raws(items, func(t client.ResourceTemplate) json.RawMessage { return t.Raw })
+}
+
+// learnt is what there is to remember of an offer of some kinds.
+func learnt(o view.Offer, kinds []view.Kind) (u schemacache.Update) {
+	for _, kind := range kinds {
+		switch kind {
+		case view.Tools:
+			u.Server = &o.Server
+		case view.Resources:
+			u.Resources = rawResources(o.Resources)
+		case view.Templates:
+			u.Templates = rawTemplates(o.Templates)
+		case view.Prompts:
+			u.Prompts = rawPrompts(o.Prompts)
+		}
+	}
+	return u
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client"
@@ -76,7 +77,7 @@ func (q *completing) add(candidate, about string) {
 		return
 	}
 	q.added[candidate] = true
-	about = firstSentence(ui.Clean(about))
+	about = firstSentence(q.app.Err, ui.Clean(about))
 	q.found = append(q.found, cobra.CompletionWithDesc(candidate, about))
 }
 
@@ -208,23 +209,12 @@ func (q *completing) ask(name string) (u schemacache.Update, err error) {
 	}()
 	ctx, cancel := context.WithTimeout(q.ctx, completionLimit-2*completionClose)
 	defer cancel()
-	s := c.Server(name)
-	found := s.Discover(ctx)
-	if found.Err != nil {
-		return u, found.Err
+	offer := askOffer(ctx, c.Server(name), view.Kinds)
+	// A list that it refuses is as good as empty: asking again would not help.
+	if offer.Err != nil && code(offer.Err) == 0 {
+		return u, offer.Err
 	}
-	u.Server = &found.Server
-	// What else it has is worth knowing, and not worth failing for.
-	if prompts, err := s.Prompts(ctx); err == nil {
-		u.Prompts = rawPrompts(prompts)
-	}
-	if resources, err := s.Resources(ctx); err == nil {
-		u.Resources = rawResources(resources)
-	}
-	if templates, err := s.ResourceTemplates(ctx); err == nil {
-		u.Templates = rawTemplates(templates)
-	}
-	return u, nil
+	return learnt(offer, view.Kinds), nil
 }
 
 // named is a tool or a prompt.
@@ -510,6 +500,16 @@ func (q *completing) servers() {
 			q.add(name, "")
 		}
 	}
+}
+
+// list completes mcpctl list: a kind, then servers.
+func (q *completing) list() {
+	if len(q.args) == 0 {
+		for _, kind := range view.Kinds {
+			q.add(string(kind), "")
+		}
+	}
+	q.servers()
 }
 
 // files adds the names of files behind a prefix such as key=@.

@@ -192,7 +192,7 @@ __start_mcpctl()
 func (app *App) addCompletions(root *cobra.Command) {
 	arguments := map[string]func(*completing){
 		"call":     (*completing).call,
-		"list":     (*completing).servers,
+		"list":     (*completing).list,
 		"prompt":   (*completing).prompt,
 		"read":     (*completing).resource,
 		"snapshot": (*completing).servers,

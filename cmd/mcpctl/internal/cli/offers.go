@@ -31,6 +31,9 @@ func (app *App) offers(ctx context.Context, specs []client.Spec, kinds ...view.K
 	all := make([]view.Offer, len(answers))
 	for i, a := range answers {
 		all[i] = a.Value
+		if a.Value.Err == nil {
+			app.remember(a.Server, learnt(a.Value, kinds))
+		}
 	}
 	return all, c.Close(context.WithoutCancel(ctx))
 }
