@@ -293,6 +293,17 @@ func (q *completing) call() {
 	}
 }
 
+// describe completes mcpctl describe: a tool or a server.
+func (q *completing) describe() {
+	if len(q.args) > 0 {
+		return
+	}
+	q.tools()
+	if _, given := q.given(); !given {
+		q.servers()
+	}
+}
+
 // arguments adds arguments of a tool, or values of the one that is typed.
 func (q *completing) arguments(t catalog.Tool) {
 	root, err := schemadoc.Parse(t.InputSchema, schemadoc.Limits{})

@@ -192,6 +192,7 @@ __start_mcpctl()
 func (app *App) addCompletions(root *cobra.Command) {
 	arguments := map[string]func(*completing){
 		"call":     (*completing).call,
+		"describe": (*completing).describe,
 		"list":     (*completing).list,
 		"prompt":   (*completing).prompt,
 		"read":     (*completing).resource,
@@ -213,6 +214,7 @@ func (app *App) addCompletions(root *cobra.Command) {
 		"formats":          {"string", "time"},
 		"validate":         {"on", "off"},
 		"diagnostics":      {"text", "json"},
+		"images":           {"auto", "kitty", "iterm", "sixel", "never"},
 	}
 	completes := len(app.line) > 0 && app.line[0] == cobra.ShellCompRequestCmd
 	eachCommand(root, func(cmd *cobra.Command) {
