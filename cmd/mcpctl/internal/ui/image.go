@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"image"
 	_ "image/gif" // the formats that are shown
@@ -75,6 +76,7 @@ const maxPixels = 20_000_000
 // its own. It is encoded anew, no larger than the terminal: nothing of what a
 // server sent reaches it.
 func (s *Stream) Image(how Images, data []byte) (string, error) {
+	data = essence(data)
 	facts, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return "", err
@@ -108,6 +110,29 @@ func (s *Stream) Image(how Images, data []byte) (string, error) {
 		err = errors.New("there is no way to show images")
 	}
 	return b.String() + "\n", err
+}
+
+// essence leaves out what a PNG says beside its pixels. Files with a wrong
+// checksum there are about, every browser shows them, and the decoder does not.
+func essence(data []byte) []byte {
+	const signature = "\x89PNG\r\n\x1a\n"
+	rest, ok := bytes.CutPrefix(data, []byte(signature))
+	if !ok {
+		return data
+	}
+	kept := []byte(signature)
+	for len(rest) >= 12 {
+		size := uint64(binary.BigEndian.Uint32(rest)) + 12
+		if size > uint64(len(rest)) {
+			break
+		}
+		// A small first letter marks what is not critical (PNG, 5.4).
+		if name := rest[4:8]; name[0]&0x20 == 0 || string(name) == "tRNS" {
+			kept = append(kept, rest[:size]...)
+		}
+		rest = rest[size:]
+	}
+	return append(kept, rest...)
 }
 
 // fit makes an image smaller that is larger than bounds.

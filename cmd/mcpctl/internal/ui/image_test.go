@@ -8,6 +8,7 @@ import (
 	"image/gif"
 	"image/png"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,12 +69,16 @@ func TestImage(t *testing.T) {
 	s := NewStream(new(bytes.Buffer), nil, Never, func(string) (string, bool) { return "", false })
 	s.Width = 100
 	trailing := append(encoded(picture(7, 5)), "\x1b]0;title\x07"...)
+	// A text with a wrong checksum.
+	sloppy := encoded(picture(7, 5))
+	sloppy = slices.Concat(sloppy[:33], []byte("\x00\x00\x00\x02tEXtab\x00\x00\x00\x00"), sloppy[33:])
 	for name, test := range map[string]struct {
 		data []byte
 		want image.Point
 	}{
 		"png":      {encoded(picture(7, 5)), image.Pt(7, 5)},
 		"gif":      {animation.Bytes(), image.Pt(7, 5)},
+		"sloppy":   {sloppy, image.Pt(7, 5)},
 		"trailing": {trailing, image.Pt(7, 5)},
 		"wide":     {encoded(picture(1600, 10)), image.Pt(800, 5)},
 		"tall":     {encoded(picture(10, 3840)), image.Pt(1, 384)},
