@@ -56,6 +56,8 @@ func TestDiscovery(t *testing.T) {
 		{"list --status", []string{"everything  ok     2025-11-25  legacy  stdio …", "files       ok …", "memory      ok …"}, []string{"failed"}},
 		{"describe files.edit_file", []string{"files.edit_file  Edit File", "      oldText  string, required", "  dryRun  boolean, default false", "  mcpctl call --config …"}, nil},
 		{"describe everything", []string{"everything  Everything Reference Server …", "  13 tools, 7 resources, 2 templates, 4 prompts", "  # Everything Server …"}, nil},
+		{"search graph entities", []string{"memory.create_entities  Create multiple new entities in the knowledge graph", "memory memory://knowledge-graph  [resource] The full knowledge graph with all entities and relations"}, []string{"files."}},
+		{"search tail", []string{"files.read_text_file  Read the complete contents…"}, []string{"memory."}},
 		{"call memory.create_entities --help", []string{"memory.create_entities  Create Entities", "  entities  object[], required", "      observations  string[], required"}, nil},
 	}
 	for _, tt := range tests {

@@ -36,6 +36,8 @@ func TestOutputContract(t *testing.T) {
 		{"list_status_failed", exitServer, "list --status http://127.0.0.1:9/mcp -o json"},
 		{"describe", exitOK, "describe find_city -o json"},
 		{"describe_server", exitOK, "describe demo -o json"},
+		{"search", exitOK, "search cities -o json"},
+		{"search_failed", exitServer, "search nothing -s http://127.0.0.1:9/mcp -o json"},
 		{"call", exitOK, "call get_forecast city=Oslo days=1 -o json"},
 		{"call_structured", exitOK, "call get_forecast city=Oslo days=1 -o structured"},
 		{"call_raw", exitOK, "call get_forecast city=Oslo days=1 -o raw"},
