@@ -60,7 +60,8 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	asks               modern, asks for a number "n" in the middle of a call
 //	asks-if-it-may     the same, but refuses where the client answers nothing
 //	dies-on-call       modern, exits with status 4 when a tool is called
-//	logs               modern, logs at three levels when a tool is called
+//	logs               modern, logs at three levels when a tool is called, and
+//	                   returns the level that it was asked for
 //	stalls FILE        modern, never answers tools/call; its process id goes
 //	                   to FILE when that is called, and FILE.cancelled appears
 //	                   when the call is cancelled
@@ -172,7 +173,13 @@ func Run(behaviour string, args ...string) int {
 			return ""
 		}
 	case "logs":
-		script.Call = func(json.RawMessage) string {
+		script.Call = func(call json.RawMessage) string {
+			var p struct {
+				Meta struct {
+					Level string `json:"io.modelcontextprotocol/logLevel"`
+				} `json:"_meta"`
+			}
+			_ = json.Unmarshal(call, &p)
 			for _, params := range []string{
 				`{"level":"debug","data":"small"}`,
 				`{"level":"info","logger":"db","data":{"rows":1.50}}`,
@@ -180,7 +187,7 @@ func Run(behaviour string, args ...string) int {
 			} {
 				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/message","params":%s}`+"\n", params)
 			}
-			return `{"content":[{"type":"text","text":"done"}]}`
+			return fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, p.Meta.Level)
 		}
 	case "stalls":
 		script.Mute = []string{"tools/call"}

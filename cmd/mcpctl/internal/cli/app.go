@@ -209,6 +209,9 @@ func (app *App) open(ctx context.Context, specs []client.Spec, opts client.Optio
 	for i := range specs {
 		app.secrets.Add(specs[i].SecretValues()...)
 		app.opened[specs[i].Name] = specs[i]
+		if app.flags.verbose >= 2 {
+			specs[i].LogLevel = "debug"
+		}
 	}
 	var err error
 	if opts.Transport, err = app.transport(); err != nil {
