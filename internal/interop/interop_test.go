@@ -83,7 +83,7 @@ func mcpctl(t testing.TB, args ...string) (stdout string) {
 	home := t.TempDir()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = home
-	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME="+home, "MCPCTL_CONFIG=")
+	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "MCPCTL_CONFIG=")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

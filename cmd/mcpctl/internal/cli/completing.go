@@ -465,6 +465,32 @@ func (q *completing) promptArguments(p mcp.Prompt) {
 	}
 }
 
+// complete completes mcpctl complete: a prompt or a template, then the names
+// of its arguments.
+func (q *completing) complete() {
+	if len(q.args) > 0 && !isTemplate(q.args[0]) {
+		q.prompt()
+		return
+	}
+	s, _ := q.one("")
+	templates := decoded[mcp.ResourceTemplate](q.entry(s, schemacache.Templates).Items(schemacache.Templates))
+	if len(q.args) == 0 {
+		q.prompt()
+		for _, t := range templates {
+			q.add(t.URITemplate, cmp.Or(t.Description, t.Title))
+		}
+		return
+	}
+	for _, t := range templates {
+		if t.URITemplate == q.args[0] {
+			q.noSpace()
+			for _, name := range (client.ResourceTemplate{ResourceTemplate: &t}).Variables() {
+				q.add(name+"=", "")
+			}
+		}
+	}
+}
+
 // resource completes a URI: those that are listed, and where those of a
 // template begin.
 func (q *completing) resource() {

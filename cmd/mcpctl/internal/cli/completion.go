@@ -192,6 +192,7 @@ __start_mcpctl()
 func (app *App) addCompletions(root *cobra.Command) {
 	arguments := map[string]func(*completing){
 		"call":     (*completing).call,
+		"complete": (*completing).complete,
 		"describe": (*completing).describe,
 		"list":     (*completing).list,
 		"prompt":   (*completing).prompt,

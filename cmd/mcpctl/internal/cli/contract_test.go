@@ -49,6 +49,7 @@ func TestOutputContract(t *testing.T) {
 		{"read_saved", exitOK, "read weather://cities/Oslo -o json --save out"},
 		{"read_missing", exitServer, "read weather://cities/Atlantis -o json"},
 		{"prompt", exitOK, "prompt packing_list city=Oslo -o json"},
+		{"complete", exitOK, "complete packing_list city=L -o json"},
 		{"config", exitConfig, "list nowhere -o json"},
 	}
 	for _, tt := range tests {

@@ -187,7 +187,21 @@ func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started 
 	f.StringVar(&app.flags.logFormat, "log-format", "text", "`format` of log lines: text or json")
 	f.StringVar(&app.flags.color, "color", "auto", "`when` to use colour: auto, always or never")
 	f.BoolVar(&app.flags.noInput, "no-input", false, "never ask a question")
-	root.AddCommand(newListCmd(app), newDescribeCmd(app), newSearchCmd(app), newCallCmd(app), newReadCmd(app), newPromptCmd(app), newDiffCmd(app), newSnapshotCmd(app), newGenerateCmd(app), newServeCmd(app), newConfigCmd(app), newCompletionCmd(app))
+	root.AddCommand(
+		newListCmd(app),
+		newDescribeCmd(app),
+		newSearchCmd(app),
+		newCallCmd(app),
+		newReadCmd(app),
+		newPromptCmd(app),
+		newCompleteCmd(app),
+		newDiffCmd(app),
+		newSnapshotCmd(app),
+		newGenerateCmd(app),
+		newServeCmd(app),
+		newConfigCmd(app),
+		newCompletionCmd(app),
+	)
 	root.InitDefaultHelpCmd()
 	app.addCompletions(root)
 	noteStart(root, started)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -205,8 +206,9 @@ func reportObservation(_ context.Context, _ *mcp.CallToolRequest, in observation
 // New returns the demo server. Version is that of the program.
 func New(version string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "mcpctl-demo", Title: "Demo weather", Version: version}, &mcp.ServerOptions{
-		Capabilities: &mcp.ServerCapabilities{},
-		Instructions: "Find a city with find_city, then ask for its forecast with get_forecast.",
+		Capabilities:      &mcp.ServerCapabilities{},
+		CompletionHandler: complete,
+		Instructions:      "Find a city with find_city, then ask for its forecast with get_forecast.",
 	})
 	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}
 	mcp.AddTool(s, &mcp.Tool{
@@ -226,7 +228,11 @@ func New(version string) *mcp.Server {
 	return s
 }
 
-const citiesURI = "weather://cities"
+const (
+	citiesURI    = "weather://cities"
+	cityTemplate = citiesURI + "/{name}"
+	packingList  = "packing_list"
+)
 
 func addResources(s *mcp.Server) {
 	s.AddResource(&mcp.Resource{
@@ -236,7 +242,7 @@ func addResources(s *mcp.Server) {
 		return asJSON(req.Params.URI, places)
 	})
 	s.AddResourceTemplate(&mcp.ResourceTemplate{
-		Name: "city", Title: "One city", URITemplate: citiesURI + "/{name}", MIMEType: "application/json",
+		Name: "city", Title: "One city", URITemplate: cityTemplate, MIMEType: "application/json",
 		Description: "A city and where it lies.",
 	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		p, err := find(strings.TrimPrefix(req.Params.URI, citiesURI+"/"))
@@ -257,10 +263,34 @@ func asJSON(uri string, v any) (*mcp.ReadResourceResult, error) {
 
 func addPrompt(s *mcp.Server) {
 	s.AddPrompt(&mcp.Prompt{
-		Name: "packing_list", Title: "Packing list", Description: "Asks what to pack for a journey.",
+		Name: packingList, Title: "Packing list", Description: "Asks what to pack for a journey.",
 		Arguments: []*mcp.PromptArgument{{Name: "city", Description: "Where the journey goes.", Required: true}},
 	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		text := fmt.Sprintf("Ask get_forecast for the weather in %s, then list what to pack.", req.Params.Arguments["city"])
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
 	})
+}
+
+// complete completes cities: what both the prompt and the template ask for.
+func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	ref, argument := req.Params.Ref, req.Params.Argument
+	result := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
+	known := map[mcp.CompleteReference]string{
+		{Type: "ref/prompt", Name: packingList}:   "city",
+		{Type: "ref/resource", URI: cityTemplate}: "name",
+	}
+	switch known[*ref] {
+	case "":
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is nothing of that name to complete"}
+	case argument.Name:
+	default:
+		return result, nil
+	}
+	for _, p := range places {
+		if strings.HasPrefix(strings.ToLower(p.Name), strings.ToLower(argument.Value)) {
+			result.Completion.Values = append(result.Completion.Values, p.Name)
+		}
+	}
+	result.Completion.Total = len(result.Completion.Values)
+	return result, nil
 }
