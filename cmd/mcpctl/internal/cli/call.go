@@ -168,23 +168,34 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	return err
 }
 
-// findTool returns a tool of a server, or a suggestion.
+// findTool returns a tool of a server, ready to be called, or a suggestion.
 func findTool(c *client.Client, s catalog.Server, name string) (client.Tool, error) {
-	s = catalog.New(s).Servers[0]
-	tools := c.Tools(catalog.Catalog{Servers: []catalog.Server{s}})
+	tool, err := toolNamed(s, name)
+	if err != nil {
+		return client.Tool{}, err
+	}
+	s.Tools = []catalog.Tool{tool}
+	return c.Tools(catalog.Catalog{Servers: []catalog.Server{s}})[0], nil
+}
+
+// toolNamed returns a tool of a server, or a suggestion.
+func toolNamed(s catalog.Server, name string) (catalog.Tool, error) {
 	var names []string
-	for _, t := range tools {
-		if t.Name == name {
+	problem := ""
+	for _, t := range catalog.New(s).Servers[0].Tools {
+		switch {
+		case t.Name != name && t.Problem == "":
+			names = append(names, t.Name)
+		case t.Name == name && t.Problem == "":
 			return t, nil
-		}
-		names = append(names, t.Name)
-	}
-	for _, t := range s.Tools {
-		if t.Name == name {
-			return client.Tool{}, &client.UnknownToolError{Server: s.Name, Tool: name, Problem: t.Problem}
+		case t.Name == name:
+			problem = t.Problem
 		}
 	}
-	return client.Tool{}, suggest(fmt.Errorf("%s: no such tool: %s", s.Name, clip(name)), name, names)
+	if problem != "" {
+		return catalog.Tool{}, &client.UnknownToolError{Server: s.Name, Tool: name, Problem: problem}
+	}
+	return catalog.Tool{}, suggest(fmt.Errorf("%s: no such tool: %s", s.Name, clip(name)), name, names)
 }
 
 // refused says how a tool is called whose arguments do not fit.

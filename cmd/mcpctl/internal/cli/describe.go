@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/spf13/cobra"
@@ -127,27 +125,23 @@ func (o *describeOptions) help(ctx context.Context, app *App, ref string) error 
 
 // describeTool shows the page of a tool.
 func (o *describeOptions) describeTool(ctx context.Context, app *App, spec client.Spec, name string) error {
-	c, err := app.open(ctx, []client.Spec{spec}, client.Options{})
+	offers, err := app.offers(ctx, []client.Spec{spec}, view.Tools)
 	if err != nil {
 		return err
 	}
-	stop := app.Err.Progress(func() string { return "waiting for " + ui.Clean(spec.Name) })
-	found := c.Server(spec.Name).Discover(ctx)
-	stop()
-	err = found.Err
-	if err == nil {
-		var tool client.Tool
-		if tool, err = findTool(c, found.Server, name); err == nil {
-			err = printed(ctx, func() error { return o.printTool(ctx, app, spec.Name, tool) })
+	offer := offers[0]
+	if offer.Err != nil {
+		return offer.Err
+	}
+	tool, err := toolNamed(offer.Server, name)
+	if err != nil {
+		return err
+	}
+	return printed(ctx, func() error {
+		if !o.text() {
+			return o.write(ctx, app, view.NewDescribed(offer.Name, tool))
 		}
-	}
-	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
-}
-
-func (o *describeOptions) printTool(ctx context.Context, app *App, server string, tool client.Tool) error {
-	if !o.text() {
-		return o.write(ctx, app, view.NewDescribed(server, tool.Tool))
-	}
-	_, err := fmt.Fprint(app.Out, toolPage(app.Out, server, tool.Tool, o.exampleCall(ctx, app, server, tool.Tool)))
-	return err
+		_, err := fmt.Fprint(app.Out, toolPage(app.Out, offer.Name, tool, o.exampleCall(ctx, app, offer.Name, tool)))
+		return err
+	})
 }

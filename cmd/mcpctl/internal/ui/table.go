@@ -20,10 +20,15 @@ type Row struct {
 
 // Table lays out rows below headings, without lines between them, in columns
 // as wide as what they hold. Those from number numeric on are aligned to the
-// right. Where that is too wide for the terminal the first column is cut.
+// right. Where that is too wide for the terminal these move together, and then
+// the first column is cut.
 func (s *Stream) Table(headings []string, numeric int, rows []Row) string {
-	lines := s.table(headings, numeric, rows)
-	if excess := ansi.StringWidth(lines[0]) - s.Width; s.Width > 0 && excess > 0 {
+	lines := s.table(headings, numeric, 2, rows)
+	excess := func() int { return ansi.StringWidth(lines[0]) - s.Width }
+	if s.Width > 0 && excess() > 0 {
+		lines = s.table(headings, numeric, 1, rows)
+	}
+	if s.Width > 0 && excess() > 0 {
 		widest := 0
 		for _, row := range rows {
 			widest = max(widest, ansi.StringWidth(row.Cells[0]))
@@ -31,9 +36,9 @@ func (s *Stream) Table(headings []string, numeric int, rows []Row) string {
 		rows = slices.Clone(rows)
 		for i, row := range rows {
 			rows[i].Cells = slices.Clone(row.Cells)
-			rows[i].Cells[0] = ansi.Truncate(row.Cells[0], max(8, widest-excess), s.Ellipsis())
+			rows[i].Cells[0] = s.middleCut(row.Cells[0], max(8, widest-excess()))
 		}
-		lines = s.table(headings, numeric, rows)
+		lines = s.table(headings, numeric, 1, rows)
 	}
 	var b strings.Builder
 	for i, line := range lines {
@@ -46,8 +51,20 @@ func (s *Stream) Table(headings []string, numeric int, rows []Row) string {
 	return b.String()
 }
 
+// middleCut takes out the middle of what is too wide, since names often differ
+// in their ends.
+func (s *Stream) middleCut(text string, width int) string {
+	all := ansi.StringWidth(text)
+	if all <= width {
+		return text
+	}
+	left := width - ansi.StringWidth(s.Ellipsis())
+	head := (left + 1) / 2
+	return ansi.Truncate(text, head, "") + s.Ellipsis() + ansi.TruncateLeft(text, all-(left-head), "")
+}
+
 // table returns a line for the headings and one for each row.
-func (s *Stream) table(headings []string, numeric int, rows []Row) []string {
+func (s *Stream) table(headings []string, numeric, gap int, rows []Row) []string {
 	t := table.New().Headers(headings...).Wrap(false).BorderStyle(s.style.NewStyle()).
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
 		BorderHeader(false).BorderColumn(false).
@@ -56,7 +73,11 @@ func (s *Stream) table(headings []string, numeric int, rows []Row) []string {
 			if col >= numeric {
 				style = style.Align(lipgloss.Right)
 			}
-			if col < len(headings)-1 {
+			switch {
+			case col == len(headings)-1:
+			case col >= numeric:
+				style = style.PaddingRight(gap)
+			default:
 				style = style.PaddingRight(2)
 			}
 			return style

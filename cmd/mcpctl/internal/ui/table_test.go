@@ -32,13 +32,13 @@ func TestTable(t *testing.T) {
 		{"too wide", stream(20), []string{
 			"NAME      STATE    N",
 			"漢字      ok       3",
-			"a-long-…  ok      12",
+			"a-lo…ame  ok      12",
 			"bad       failed  refused: connection…",
 		}},
 		{"in ASCII", stream(20, "LC_ALL=C"), []string{
 			"NAME      STATE    N",
 			"漢字      ok       3",
-			"a-lon...  ok      12",
+			"a-l...me  ok      12",
 			"bad       failed  refused: connecti...",
 		}},
 	}
