@@ -295,6 +295,22 @@ func (app *App) report(results []client.ServerResult, jsonOutput bool) error {
 	return printedError{worst}
 }
 
+// reportBeside is [App.report] where the output may have failed too. What an
+// expression could not make sense of may come from a server that failed.
+func (app *App) reportBeside(outputErr error, results []client.ServerResult, jsonOutput bool) error {
+	if is[goneError](outputErr) {
+		return outputErr
+	}
+	err := app.report(results, jsonOutput)
+	if err == nil {
+		return outputErr
+	}
+	if outputErr != nil {
+		app.printError(outputErr, jsonOutput)
+	}
+	return err
+}
+
 // printError prints one failure: what, and what to do.
 func (app *App) printError(err error, jsonOutput bool) {
 	e := describe(err)

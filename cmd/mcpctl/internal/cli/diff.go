@@ -126,10 +126,8 @@ func runDiff(ctx context.Context, app *App, o diffOptions) error {
 		results = append(results, asked...)
 	}
 	report := catalog.Diff(states[0], states[1])
-	if err := app.printReport(ctx, o, report); err != nil {
-		return err
-	}
-	if err := app.report(results, o.output == "json"); err != nil {
+	err := app.printReport(ctx, o, report)
+	if err = app.reportBeside(err, results, o.output == "json"); err != nil {
 		return err
 	}
 	return verdict(report, o.failOn)

@@ -72,10 +72,13 @@ type pipe struct{ io.Writer }
 
 func (p pipe) Write(b []byte) (int, error) {
 	n, err := p.Writer.Write(b)
-	if err != nil && slices.ContainsFunc(brokenPipe, func(e error) bool { return errors.Is(err, e) }) {
-		err = goneError{err}
+	switch {
+	case err == nil:
+		return n, nil
+	case slices.ContainsFunc(brokenPipe, func(e error) bool { return errors.Is(err, e) }):
+		return n, goneError{err}
 	}
-	return n, err
+	return n, fileError("standard output", err)
 }
 
 // printedError decides the exit code and was shown already.

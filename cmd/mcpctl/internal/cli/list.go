@@ -115,9 +115,7 @@ func runList(ctx context.Context, app *App, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := printed(ctx, func() error { return printList(ctx, app, o, offers) }); err != nil {
-		return err
-	}
+	err = printed(ctx, func() error { return printList(ctx, app, o, offers) })
 	for _, offer := range offers {
 		for _, t := range offer.Server.Tools {
 			if t.Problem != "" {
@@ -125,7 +123,7 @@ func runList(ctx context.Context, app *App, o listOptions) error {
 			}
 		}
 	}
-	return app.report(serverResults(offers), o.output == "json")
+	return app.reportBeside(err, serverResults(offers), o.output == "json")
 }
 
 // choose leaves out what the filters do not let through.

@@ -33,10 +33,7 @@ func runStatus(ctx context.Context, app *App, o listOptions) error {
 		_, err := fmt.Fprint(app.Out, statusTable(app.Out, offers))
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return app.report(serverResults(offers), o.output == "json")
+	return app.reportBeside(err, serverResults(offers), o.output == "json")
 }
 
 func statusTable(out *ui.Stream, offers []view.Offer) string {

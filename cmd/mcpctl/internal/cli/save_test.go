@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
@@ -136,4 +137,21 @@ func folder(t *testing.T, dir string) string {
 		all = append(all, e.Name()+"="+string(data))
 	}
 	return strings.Join(all, " ")
+}
+
+// FuzzFileName holds that every name is that of a file in the folder.
+func FuzzFileName(f *testing.F) {
+	for _, uri := range []string{"", "file:///a/b.txt", "memo://..", "urn:x:con", "a/%2e%2e%2f%00", `\\host\share\x`, "x." + strings.Repeat("y", 300)} {
+		f.Add(uri, "image/png")
+		f.Add(uri, "text/plain")
+	}
+	f.Fuzz(func(t *testing.T, uri, media string) {
+		name := fileName("resource", uri, media)
+		if !filepath.IsLocal(name) || filepath.Base(name) != name || strings.ContainsAny(name, "/\\:\x00\n") {
+			t.Errorf("%q is not the name of a file", name)
+		}
+		if len(name) > maxStem+2*maxExtension || !utf8.ValidString(name) || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "-") {
+			t.Errorf("%q is no good name", name)
+		}
+	})
 }
