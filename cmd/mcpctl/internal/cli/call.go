@@ -159,7 +159,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	}
 	stop()
 	stop = func() {}
-	if printErr := printed(ctx, func() error { return o.show(ctx, app, server, tool.Name, result) }); printErr != nil {
+	if printErr := o.show(ctx, app, server, tool.Name, result); printErr != nil {
 		return printErr
 	}
 	if err == nil && result.IsError {

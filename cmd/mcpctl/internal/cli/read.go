@@ -75,7 +75,7 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	}
 	result, err := c.Server(spec.Name).ReadResource(ctx, o.uri)
 	if err == nil {
-		err = printed(ctx, func() error { return o.show(ctx, app, spec.Name, result) })
+		err = o.show(ctx, app, spec.Name, result)
 	}
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
@@ -186,7 +186,7 @@ func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server
 	if err != nil {
 		return err
 	}
-	return printed(ctx, func() error { return o.show(ctx, app, server.Name(), name, result) })
+	return o.show(ctx, app, server.Name(), name, result)
 }
 
 // arguments checks the words by what the prompt takes.

@@ -60,13 +60,16 @@ func (r *resultFlags) print(ctx context.Context, app *App, pieces []piece, asTex
 	if r.save != "" {
 		saved, saveErr = store(ctx, app.absolute(r.save), r.save, pieces)
 	}
-	if r.text() {
-		return errors.Join(asText(), saveErr)
-	}
-	v, err := asJSON(saved)
-	if err == nil {
-		err = r.write(ctx, app, v)
-	}
+	err := printed(ctx, func() error {
+		if r.text() {
+			return asText()
+		}
+		v, err := asJSON(saved)
+		if err != nil {
+			return err
+		}
+		return r.write(ctx, app, v)
+	})
 	if r.output == "raw" || r.output == "structured" {
 		for _, s := range saved {
 			fmt.Fprintf(app.Err, "saved %s (%s)\n", ui.Clean(s.Path), ui.Clean(fileFacts(s.MIMEType, s.Bytes)))
