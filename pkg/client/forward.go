@@ -283,7 +283,7 @@ func ForwardInput(ctx context.Context, r *InputRequest) (*InputAnswer, error) {
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return nil, errors.New("the answer is none")
 	}
-	return &InputAnswer{answer.Action, answer.Content}, nil
+	return &InputAnswer{Action: answer.Action, Content: answer.Content}, nil
 }
 
 // Describe connects to the server if need be and returns what it says of

@@ -67,6 +67,9 @@ type InputAnswer struct {
 	// Content is the answer to a form: anything that encodes as a JSON object.
 	// Properties that have a default in the schema, and are missing, get it.
 	Content any
+	// AsIs says that a person has seen the defaults, so that what is missing
+	// stays missing.
+	AsIs bool
 }
 
 // InputRequiredError says that a server asked and nobody answers. It is an
@@ -295,7 +298,7 @@ func (s *Server) answer(ctx context.Context, r *InputRequest) (json.RawMessage, 
 		if r.URL != "" {
 			break
 		}
-		content, err := s.formContent(r, answer.Content)
+		content, err := formContent(r, answer)
 		if err != nil {
 			return nil, err
 		}
@@ -340,8 +343,22 @@ func (e *inputError) Error() string        { return e.err.Error() }
 func (e *inputError) Unwrap() error        { return e.err }
 func (e *inputError) kind() (Class, error) { return ClassInput, ErrInputRequired }
 
-// formContent completes the answer to a form with defaults and checks it.
-func (s *Server) formContent(r *InputRequest, content any) (json.RawMessage, error) {
+// formContent returns the answer to a form as it is sent.
+func formContent(r *InputRequest, answer *InputAnswer) (json.RawMessage, error) {
+	if answer.AsIs {
+		raw, err := encodeArguments(answer.Content)
+		if err != nil {
+			return nil, &InputAnswerError{r, err}
+		}
+		return raw, r.check(raw)
+	}
+	return r.Complete(answer.Content)
+}
+
+// Complete returns the answer to a form that content is: with the defaults of
+// the properties that are missing, and checked. Its error is an
+// [*InputAnswerError].
+func (r *InputRequest) Complete(content any) (json.RawMessage, error) {
 	raw, err := encodeArguments(content)
 	if err != nil {
 		return nil, &InputAnswerError{r, err}
@@ -364,10 +381,14 @@ func (s *Server) formContent(r *InputRequest, content any) (json.RawMessage, err
 			return nil, &InputAnswerError{r, err}
 		}
 	}
-	if err := s.checkForm(r.Schema, raw); err != nil {
-		return nil, &InputAnswerError{r, err}
+	return raw, r.check(raw)
+}
+
+func (r *InputRequest) check(answer json.RawMessage) error {
+	if err := checkForm(r.Schema, answer); err != nil {
+		return &InputAnswerError{r, err}
 	}
-	return raw, nil
+	return nil
 }
 
 // requested answers a request of a server of an older revision.

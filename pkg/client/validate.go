@@ -153,7 +153,7 @@ func (s *Server) checkResult(tool *catalog.Tool, result *Result) error {
 }
 
 // checkForm checks the answer to a form.
-func (s *Server) checkForm(requested, answer json.RawMessage) error {
+func checkForm(requested, answer json.RawMessage) error {
 	checker, err := forms.Compile(requested)
 	if err != nil {
 		return errors.New("the server's schema of the answer cannot be used: " + err.Error())

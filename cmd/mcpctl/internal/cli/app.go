@@ -70,6 +70,10 @@ type App struct {
 	// background is work that ends with the command, and that it does not
 	// wait for before.
 	background sync.WaitGroup
+	// asking is held while a person is asked something.
+	asking sync.Mutex
+	// interrupt ends the context of the command as a signal does.
+	interrupt context.CancelCauseFunc
 	// secrets are kept out of everything that goes to standard error.
 	secrets *redact.Redactor
 }
@@ -150,6 +154,9 @@ func (app *App) trust(ctx context.Context, cfg *config.Config) error {
 
 // confirm asks a question that is answered with yes or no; no is the default.
 func (app *App) confirm(ctx context.Context, question string) (bool, error) {
+	app.asking.Lock()
+	defer app.asking.Unlock()
+	defer app.Err.Pause()()
 	fmt.Fprintf(app.Err, "%s [y/N] ", question)
 	app.Err.Flush()
 	line, err := await(ctx, func() (string, error) { return readLine(app.In), nil })
@@ -316,6 +323,9 @@ func (app *App) printError(err error, jsonOutput bool) {
 	e := describe(err)
 	if jsonOutput {
 		e.Message, e.Hint, e.Example = app.secrets.String(e.Message), app.secrets.String(e.Hint), app.secrets.String(e.Example)
+		for i := range e.Questions {
+			e.Questions[i] = e.Questions[i].Map(app.secrets.String)
+		}
 		_ = view.WriteJSONLine(app.Err, e)
 		return
 	}
@@ -326,6 +336,7 @@ func (app *App) printError(err error, jsonOutput bool) {
 	if e.Example != "" {
 		fmt.Fprintf(app.Err, "%s %s\n", app.Err.Faint("example:"), ui.Clean(e.Example))
 	}
+	app.printQuestions(e.Questions)
 	if s, ok := errors.AsType[*client.ServerError](err); ok && s.Stderr != "" && !is[summaryError](err) {
 		for line := range strings.SplitSeq(strings.TrimRight(s.Stderr, "\n"), "\n") {
 			fmt.Fprintf(app.Err, "  %s\n", app.Err.Faint(s.Server+"> "+ui.Clean(line)))

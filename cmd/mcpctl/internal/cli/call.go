@@ -23,6 +23,7 @@ type callOptions struct {
 	resultFlags
 	args   string
 	dryRun bool
+	yes    bool
 	tool   string   // as on the command line, perhaps with its server
 	words  []string // the arguments
 }
@@ -93,6 +94,7 @@ func newCallCmd(app *App) *cobra.Command {
 	f.StringVar(&o.args, "args", "", "arguments to begin with: a JSON `object`, @FILE, or - for stdin")
 	cmd.SetHelpFunc(helpOf(app, &o))
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the arguments that would be sent, and call nothing")
+	f.BoolVarP(&o.yes, "yes", "y", false, "approve the call, where the configuration wants calls approved")
 	return cmd
 }
 
@@ -104,15 +106,19 @@ func runCall(ctx context.Context, app *App, o callOptions) error {
 	if err != nil {
 		return err
 	}
-	c, err := app.open(ctx, []client.Spec{spec}, o.clientOptions(app))
+	answers, approval := o.answerer(app), &approver{app: app, config: o.config, yes: o.yes}
+	if spec.Approve, err = approval.handler(spec.Name); err != nil {
+		return err
+	}
+	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
 	if err != nil {
 		return err
 	}
-	err = o.call(ctx, app, c, spec.Name, name)
+	err = answers.err(o.call(ctx, app, c, approval, spec.Name, name))
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
 
-func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, server, name string) error {
+func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, approval *approver, server, name string) error {
 	var progress atomic.Pointer[string]
 	stop := app.Err.Progress(func() string {
 		if p := progress.Load(); p != nil {
@@ -134,6 +140,10 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, serv
 	if err != nil {
 		return o.refused(ctx, app, tool, err)
 	}
+	if arguments, err = app.askMissing(ctx, tool.QualifiedName(), tool.InputSchema, arguments); err != nil {
+		return err
+	}
+	approval.tool = tool.Tool
 	if o.dryRun {
 		return printed(ctx, func() error { return o.write(ctx, app, arguments) })
 	}

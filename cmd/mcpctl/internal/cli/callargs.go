@@ -180,7 +180,7 @@ func (r *argumentReader) find(key string) ([]string, *schemadoc.Value, error) {
 					hint = fmt.Sprintf("did you mean %s?", strings.Join(append(path, near), "."))
 				}
 			}
-			return nil, nil, usageError{fmt.Errorf("there is no argument %s", clip(key)), hint}
+			return nil, nil, usageError{unknownArgument(clip(key)), hint}
 		}
 		extra := at.Get("additionalProperties")
 		if !extra.Is(schemadoc.Object) {
@@ -192,6 +192,11 @@ func (r *argumentReader) find(key string) ([]string, *schemadoc.Value, error) {
 		path, at, rest = append(path, step), r.resolve(extra), after
 	}
 }
+
+// unknownArgument is one that a schema has no place for.
+type unknownArgument string
+
+func (e unknownArgument) Error() string { return "there is no argument " + string(e) }
 
 // open reports whether an object may have members that its schema does not
 // name. JSON Schema allows them unless told otherwise; that is nearly always an

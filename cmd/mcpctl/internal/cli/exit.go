@@ -127,6 +127,8 @@ func kind(err error) (name string, code int) {
 		return "timeout", exitTimeout
 	case errors.Is(err, client.ErrInputRequired), errors.Is(err, client.ErrUnknownTool):
 		return "usage", exitUsage
+	case errors.Is(err, client.ErrNotApproved):
+		return "negative", exitNegative
 	case errors.Is(err, client.ErrSchemaBudget):
 		return "schema", exitSchema
 	case is[*client.ServerError](err):
@@ -181,6 +183,7 @@ func describe(err error) *view.Error {
 			e.Hint = serverHint(s)
 		}
 	}
+	e.Questions = describeQuestions(questions(err))
 	return e
 }
 
@@ -200,7 +203,7 @@ func serverHint(e *client.ServerError) string {
 	case client.ClassRevision:
 		return "protocolVersion in the configuration, or --protocol-version, insists on a revision; without it mcpctl takes what the server offers"
 	case client.ClassInput:
-		return "--answer name=value answers what a server asks in the middle of a call"
+		return answerHint(questions(e)...)
 	case client.ClassBlocked:
 		return "allowedHosts in the configuration, or --allow-host, names the hosts that may be reached"
 	}

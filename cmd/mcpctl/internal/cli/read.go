@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -69,7 +70,8 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	if err := o.prepare(app); err != nil {
 		return err
 	}
-	c, err := app.open(ctx, []client.Spec{spec}, o.clientOptions(app))
+	answers := o.answerer(app)
+	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	if err == nil {
 		err = o.show(ctx, app, spec.Name, result)
 	}
-	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+	return errors.Join(answers.err(err), c.Close(context.WithoutCancel(ctx)))
 }
 
 func (o *readOptions) show(ctx context.Context, app *App, server string, result *client.ReadResult) error {
@@ -162,11 +164,12 @@ func runPrompt(ctx context.Context, app *App, o promptOptions) error {
 	if err != nil {
 		return err
 	}
-	c, err := app.open(ctx, []client.Spec{spec}, o.clientOptions(app))
+	answers := o.answerer(app)
+	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.get(ctx, app, c.Server(spec.Name), name), c.Close(context.WithoutCancel(ctx)))
+	return errors.Join(answers.err(o.get(ctx, app, c.Server(spec.Name), name)), c.Close(context.WithoutCancel(ctx)))
 }
 
 func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server, name string) error {
@@ -200,17 +203,20 @@ func (o *promptOptions) arguments(ctx context.Context, app *App, prompts []clien
 		// The words are those of a tool whose arguments are all texts.
 		properties, required := newObject(), []string{}
 		for _, a := range p.Arguments {
-			properties.set(a.Name, map[string]string{"type": "string"})
+			properties.set(a.Name, map[string]string{"type": "string", "description": a.Description})
 			if a.Required {
 				required = append(required, a.Name)
 			}
 		}
-		schema, err := properties.MarshalJSON()
+		schema, err := json.Marshal(map[string]any{"properties": properties, "required": required})
 		if err != nil {
 			return nil, err
 		}
-		object, err := readArguments(ctx, app, append(append([]byte(`{"properties":`), schema...), '}'), "", o.words)
+		object, err := readArguments(ctx, app, schema, "", o.words)
 		if err != nil {
+			return nil, err
+		}
+		if object, err = app.askMissing(ctx, server+"."+name, schema, object); err != nil {
 			return nil, err
 		}
 		values, err := texts(object)

@@ -102,6 +102,8 @@ func (app *App) Run(ctx context.Context, args []string, stdout io.Writer, stderr
 	root.SetErr(stderr)
 	app.streams(stdout, stderr, ui.Auto)
 	defer app.background.Wait()
+	ctx, app.interrupt = context.WithCancelCause(ctx)
+	defer app.interrupt(nil)
 	ran, err := root.ExecuteContextC(ctx)
 	if err == nil && app.helpErr != nil {
 		err, *started = app.helpErr, true

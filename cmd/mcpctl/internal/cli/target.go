@@ -23,6 +23,8 @@ type target struct {
 	allowedHosts    []string
 	timeout         time.Duration
 	protocolVersion string
+
+	config *config.Config // the one that was loaded, if any
 }
 
 func (t *target) addFlags(cmd *cobra.Command) {
@@ -114,6 +116,7 @@ func (t *target) specs(ctx context.Context, app *App) ([]client.Spec, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.config = cfg
 		configured, err := cfg.Specs(names...)
 		if err != nil {
 			return nil, err
@@ -154,6 +157,7 @@ func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (c
 	if err != nil {
 		return client.Spec{}, "", err
 	}
+	t.config = cfg
 	server, rest := "", ref
 	for _, name := range cfg.Names() {
 		// Other names may have dots too; the longest server wins.

@@ -46,6 +46,7 @@ type server struct {
 	protocolVersion string
 	clientInfo      clientInfo
 	disabled        *bool
+	approval        string
 }
 
 var serverKeys = []key[server]{
@@ -63,6 +64,8 @@ var serverKeys = []key[server]{
 	oneOf("protocolVersion", func(s *server) *string { return &s.protocolVersion }, "2026-07-28", "legacy"),
 	object("clientInfo", clientInfoKeys, func(s *server) *clientInfo { return &s.clientInfo }),
 	boolean("disabled", func(s *server) **bool { return &s.disabled }),
+	oneOf("approval", func(s *server) *string { return &s.approval },
+		string(ApproveNever), string(ApproveDestructive), string(ApproveOnce), string(ApproveAlways)),
 }
 
 // kinds are the ecosystem's words for the transports. "local" is a command.

@@ -162,16 +162,13 @@ type accepted struct {
 	SHA256 string `json:"sha256"`
 }
 
-// maxAccepted bounds the store; the oldest go first.
-const maxAccepted = 1000
-
 // errNoStore says that the user has no folder of their own.
 var errNoStore = errors.New("remember the accepted configuration: there is no folder to remember it in; " +
 	"set HOME or XDG_CONFIG_HOME, or name the file with --config")
 
 // IsTrusted reports whether the file was accepted with this content.
 func (s TrustStore) IsTrusted(c *Config) bool {
-	return slices.Contains(s.load(), c.identity())
+	return slices.Contains(recall[accepted](s.Path, "accepted"), c.identity())
 }
 
 // Trust accepts the file with the content that was loaded.
@@ -179,43 +176,50 @@ func (s TrustStore) Trust(ctx context.Context, c *Config) error {
 	if !filepath.IsAbs(s.Path) {
 		return errNoStore
 	}
-	all := s.load()
-	if slices.Contains(all, c.identity()) {
-		return nil
-	}
-	all = append(all, c.identity())
-	all = all[max(0, len(all)-maxAccepted):]
-	data, err := json.MarshalIndent(map[string]any{"accepted": all}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(s.Path), 0o700); err != nil {
-		return fmt.Errorf("remember the accepted configuration: %w", err)
-	}
-	file := atomicfile.File{Path: s.Path, Data: append(data, '\n')}
-	if _, err := atomicfile.Write(ctx, []atomicfile.File{file}, atomicfile.Options{Mode: 0o600}); err != nil {
+	if err := remember(ctx, s.Path, "accepted", c.identity()); err != nil {
 		return fmt.Errorf("remember the accepted configuration: %w", err)
 	}
 	return nil
 }
 
-// load reads the store. What is not there or broken is as good as empty: the
-// worst that follows is one more question.
-func (s TrustStore) load() []accepted {
-	if !filepath.IsAbs(s.Path) {
+// maxRemembered bounds a store; the oldest go first.
+const maxRemembered = 1000
+
+// remember adds an item to the list under a key of the file, which is made,
+// with its folder, for the user alone.
+func remember[T comparable](ctx context.Context, path, key string, item T) error {
+	all := recall[T](path, key)
+	if slices.Contains(all, item) {
 		return nil
 	}
-	data, err := os.ReadFile(s.Path)
+	all = append(all, item)
+	all = all[max(0, len(all)-maxRemembered):]
+	data, err := json.MarshalIndent(map[string]any{key: all}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	_, err = atomicfile.Write(ctx, []atomicfile.File{{Path: path, Data: append(data, '\n')}}, atomicfile.Options{Mode: 0o600})
+	return err
+}
+
+// recall reads such a list. What is not there or broken is as good as empty:
+// the worst that follows is one more question.
+func recall[T any](path, key string) []T {
+	if !filepath.IsAbs(path) {
+		return nil
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	var file struct {
-		Accepted []accepted `json:"accepted"`
-	}
+	var file map[string][]T
 	if json.Unmarshal(data, &file) != nil {
 		return nil
 	}
-	return file.Accepted
+	return file[key]
 }
 
 // identity is what the store knows the file by. Symbolic links are followed,

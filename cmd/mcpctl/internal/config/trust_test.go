@@ -222,7 +222,7 @@ func TestTrustStoreBounded(t *testing.T) {
 	store := TrustStore{Path: filepath.Join(t.TempDir(), "trust.json")}
 	c := mustParse(t, `{"mcpServers": {}}`, options())
 	many := make([]byte, 0, 1<<16)
-	for range maxAccepted {
+	for range maxRemembered {
 		many = append(many, `{"path": "/x", "sha256": "0"},`...)
 	}
 	if err := os.WriteFile(store.Path, []byte(`{"accepted": [`+string(many[:len(many)-1])+`]}`), 0o600); err != nil {
@@ -231,7 +231,7 @@ func TestTrustStoreBounded(t *testing.T) {
 	if err := store.Trust(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(store.load()); n != maxAccepted || !store.IsTrusted(c) {
+	if n := len(recall[accepted](store.Path, "accepted")); n != maxRemembered || !store.IsTrusted(c) {
 		t.Errorf("%d files are remembered, accepted is %t", n, store.IsTrusted(c))
 	}
 }

@@ -25,6 +25,10 @@ type Stream struct {
 	io.Writer
 	// Terminal says that a person may be looking.
 	Terminal bool
+	// Color says that colours may be used.
+	Color bool
+	// Kind is what TERM says.
+	Kind string
 	// Width is the width of the terminal in columns, zero where there is none.
 	Width int
 	// UTF8 says that the locale allows characters beyond ASCII.
@@ -35,6 +39,7 @@ type Stream struct {
 
 	mu      sync.Mutex
 	passing bool // a line of Progress is shown
+	paused  int  // it must not be
 }
 
 // Write prints text, on a line of its own where [Stream.Progress] shows one.
@@ -58,6 +63,9 @@ func (s *Stream) wipe() {
 func (s *Stream) pass(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.paused > 0 {
+		return
+	}
 	s.passing = true
 	// One write, and no more than a line, or it would scroll.
 	_, _ = io.WriteString(s.Writer, "\r"+ansi.Truncate(line, max(10, s.Width-1), s.Ellipsis())+"\x1b[K")
@@ -85,11 +93,11 @@ func NewStream(w io.Writer, f *os.File, color When, getenv func(string) (string,
 		}
 	}
 	noColor, _ := getenv("NO_COLOR")
-	kind, _ := getenv("TERM")
-	s.dumb = kind == "dumb"
+	s.Kind, _ = getenv("TERM")
+	s.dumb = s.Kind == "dumb"
 	profile := termenv.Ascii
 	if color == Always || color == Auto && s.Terminal && noColor == "" && !s.dumb {
-		profile = termenv.ANSI
+		profile, s.Color = termenv.ANSI, true
 	}
 	// Set by hand, or the renderer would ask the terminal and wait for it.
 	s.style.SetColorProfile(profile)
@@ -252,4 +260,20 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 		close(done)
 		wg.Wait()
 	}
+}
+
+// TTY returns the terminal, nil where there is none.
+func (s *Stream) TTY() *os.File { return s.file }
+
+// Pause takes the sign of life away until resume is called, while a person is
+// asked something.
+func (s *Stream) Pause() (resume func()) {
+	add := func(n int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wipe()
+		s.paused += n
+	}
+	add(1)
+	return func() { add(-1) }
 }

@@ -75,6 +75,8 @@ type Error struct {
 	Hint       string `json:"hint,omitempty"`
 	Example    string `json:"example,omitempty"`
 	HTTPStatus int    `json:"httpStatus,omitempty"`
+	// Questions are what the server asked, where nobody answered it.
+	Questions []Question `json:"questions,omitempty"`
 }
 
 // NewServer shows what a server offers of some kinds. Fail turns its error into

@@ -1,0 +1,183 @@
+package form
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/huh/v2"
+	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
+)
+
+// draw shows the form until it is sent, refused or left.
+func (f *form) draw(ctx context.Context) (Action, error) {
+	if len(f.fields) > 0 && f.fields[0].name != "" || f.question.Refusable {
+		f.say("Esc leaves the form.\n")
+	}
+	for {
+		action := Accept
+		left, err := f.show(ctx, f.page(&action))
+		switch {
+		case err != nil:
+			return "", err
+		case !left:
+			return action, nil
+		case !f.question.Refusable:
+			return Cancel, nil
+		}
+		// Esc leaves a form that a field would not let go.
+		at, err := f.terminal.Choose(ctx, "Leave the question?", "Go on answering", decline, cancel)
+		switch {
+		case err != nil:
+			return "", err
+		case at == 1:
+			return Decline, nil
+		case at == 2:
+			return Cancel, nil
+		}
+	}
+}
+
+// page is the form of the question.
+func (f *form) page(action *Action) *huh.Form {
+	width, _, err := term.GetSize(int(f.terminal.Out.Fd()))
+	if err != nil || width < 20 {
+		width = 20
+	}
+	var fields []huh.Field
+	for _, field := range f.fields {
+		fields = append(fields, field.widget(width))
+	}
+	if f.question.Refusable {
+		var options []huh.Option[Action]
+		for _, o := range f.endings() {
+			options = append(options, huh.NewOption(o.label, Action(o.value)))
+		}
+		fields = append(fields, huh.NewSelect[Action]().Title("What now?").Options(options...).Value(action).
+			Validate(func(a Action) error {
+				if a != Accept {
+					return nil
+				}
+				return f.check()
+			}))
+	}
+	return huh.NewForm(huh.NewGroup(fields...))
+}
+
+// maxRows bounds the rows of a choice; the others are scrolled to.
+const maxRows = 8
+
+// widget is how a field is drawn. It writes to the field.
+func (f *field) widget(width int) huh.Field {
+	// Of a choice the height counts the lines above it, or it shows too little.
+	above := 2 + (len(f.heading())+len(f.about))/(width-10)
+	switch f.kind {
+	case yesNo:
+		return huh.NewConfirm().Title(f.heading()).Description(f.about).Value(&f.yes)
+	case one:
+		var options []huh.Option[int]
+		if !f.required {
+			options = append(options, huh.NewOption("(leave it out)", none))
+		}
+		for i, o := range f.options {
+			options = append(options, huh.NewOption(o.label, i))
+		}
+		s := huh.NewSelect[int]().Title(f.heading()).Description(f.about).Options(options...).Value(&f.picked)
+		if len(options) > maxRows {
+			s.Height(maxRows + above)
+		}
+		return s
+	case many:
+		var options []huh.Option[int]
+		for i, o := range f.options {
+			options = append(options, huh.NewOption(o.label, i))
+		}
+		return huh.NewMultiSelect[int]().Title(f.heading()).Description(f.about).Options(options...).Value(&f.chosen).Limit(f.limit).
+			Height(min(len(options), maxRows) + above).
+			Validate(func(picked []int) error {
+				_, err := f.several(picked)
+				return err
+			})
+	}
+	return huh.NewInput().Title(f.heading()).Description(f.about).Value(&f.typed).
+		Validate(func(typed string) error {
+			_, err := f.parse(typed)
+			return err
+		})
+}
+
+// program shows a form of huh. The form's own runner would report the focus of
+// the window, and knows no way out but Ctrl-C.
+type program struct {
+	form  *huh.Form
+	above int    // lines that should stay in sight
+	sized bool   // the size of the terminal is known
+	ended string // the key that left the form
+}
+
+func (p *program) Init() tea.Cmd { return p.form.Init() }
+
+func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch m := msg.(type) {
+	case tea.KeyPressMsg:
+		if key := m.String(); key == "esc" || key == "ctrl+c" {
+			p.ended = key
+			return p, tea.Quit
+		}
+	case tea.WindowSizeMsg:
+		// The form forgets the line above its footer, and that this grows.
+		m.Height = max(5, m.Height-3-min(p.above, m.Height/2))
+		msg, p.sized = m, true
+	}
+	model, cmd := p.form.Update(msg)
+	p.form = model.(*huh.Form)
+	return p, cmd
+}
+
+func (p *program) View() tea.View {
+	if p.ended != "" || !p.sized {
+		return tea.NewView("")
+	}
+	return tea.NewView(p.form.View())
+}
+
+// show runs a form on the terminal and reports whether it was left.
+func (f *form) show(ctx context.Context, page *huh.Form) (left bool, err error) {
+	page.SubmitCmd = tea.Quit
+	// Colours of the terminal's own palette, which suit any background.
+	page.WithTheme(huh.ThemeFunc(huh.ThemeBase16))
+	profile := colorprofile.Ascii
+	if f.terminal.Color {
+		profile = colorprofile.ANSI
+	}
+	p := &program{form: page, above: f.question.Above + 1}
+	_, err = tea.NewProgram(p,
+		tea.WithContext(ctx),
+		tea.WithInput(f.terminal.In),
+		tea.WithOutput(f.terminal.Out),
+		tea.WithColorProfile(profile),
+		tea.WithEnvironment(environment(f.terminal.Kind)),
+		tea.WithoutSignalHandler(),
+	).Run()
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case p.ended == "ctrl+c":
+		return false, ErrInterrupted
+	}
+	return p.ended != "", err
+}
+
+// environment is what the renderer is told. It asks some terminals what they
+// can do, and an answer that comes late would be typed into the shell; it asks
+// none that is far away and has no name.
+func environment(kind string) []string {
+	for _, name := range []string{"ghostty", "wezterm", "alacritty", "kitty", "rio"} {
+		if strings.Contains(kind, name) {
+			kind = "xterm-256color" // what all of them understand
+		}
+	}
+	return []string{"TERM=" + kind, "SSH_TTY=" + os.DevNull}
+}
