@@ -126,7 +126,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 		}
 		return "waiting for " + ui.Clean(server)
 	})
-	defer func() { stop() }()
+	defer stop()
 	found := c.Server(server).Discover(ctx)
 	if found.Err != nil {
 		return found.Err
@@ -168,7 +168,6 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 		return err
 	}
 	stop()
-	stop = func() {}
 	if printErr := o.show(ctx, app, server, tool.Name, result); printErr != nil {
 		return printErr
 	}

@@ -75,7 +75,9 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	if err != nil {
 		return err
 	}
+	stop := app.Err.Progress(func() string { return "waiting for " + ui.Clean(spec.Name) })
 	result, err := c.Server(spec.Name).ReadResource(ctx, o.uri)
+	stop()
 	if err == nil {
 		err = o.show(ctx, app, spec.Name, result)
 	}
@@ -173,6 +175,8 @@ func runPrompt(ctx context.Context, app *App, o promptOptions) error {
 }
 
 func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server, name string) error {
+	stop := app.Err.Progress(func() string { return "waiting for " + ui.Clean(server.Name()) })
+	defer stop()
 	prompts, err := server.Prompts(ctx)
 	if err != nil {
 		return err
@@ -189,6 +193,7 @@ func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server
 	if err != nil {
 		return err
 	}
+	stop()
 	return o.show(ctx, app, server.Name(), name, result)
 }
 

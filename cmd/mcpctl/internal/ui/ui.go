@@ -256,10 +256,10 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 			timer.Reset(120 * time.Millisecond)
 		}
 	})
-	return func() {
+	return sync.OnceFunc(func() {
 		close(done)
 		wg.Wait()
-	}
+	})
 }
 
 // TTY returns the terminal, nil where there is none.
