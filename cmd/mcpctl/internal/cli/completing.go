@@ -515,6 +515,18 @@ func (q *completing) resource() {
 	}
 }
 
+// watched completes --resource of mcpctl watch.
+func (q *completing) watched() {
+	ref := ""
+	if len(q.args) == 1 {
+		ref = q.args[0] + "."
+	}
+	s, _ := q.one(ref)
+	for _, r := range decoded[mcp.Resource](q.entry(s, schemacache.Resources).Items(schemacache.Resources)) {
+		q.add(r.URI, cmp.Or(r.Description, r.Title, r.Name))
+	}
+}
+
 func decoded[T any](items []json.RawMessage) []T {
 	all := make([]T, 0, len(items))
 	for _, item := range items {

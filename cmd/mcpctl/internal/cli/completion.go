@@ -198,12 +198,15 @@ func (app *App) addCompletions(root *cobra.Command) {
 		"prompt":   (*completing).prompt,
 		"read":     (*completing).resource,
 		"snapshot": (*completing).servers,
+		"watch":    (*completing).servers,
+		"search":   func(*completing) {},
 		"serve":    func(*completing) {},
 	}
 	flags := map[string]func(*completing){
-		"server":  (*completing).servers,
-		"args":    (*completing).object,
-		"answers": (*completing).object,
+		"server":   (*completing).servers,
+		"resource": (*completing).watched,
+		"args":     (*completing).object,
+		"answers":  (*completing).object,
 	}
 	values := map[string][]string{
 		"protocol-version": {"2026-07-28", "legacy"},

@@ -197,6 +197,7 @@ func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started 
 		newReadCmd(app),
 		newPromptCmd(app),
 		newCompleteCmd(app),
+		newWatchCmd(app),
 		newDiffCmd(app),
 		newSnapshotCmd(app),
 		newGenerateCmd(app),

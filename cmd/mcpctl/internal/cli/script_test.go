@@ -278,6 +278,8 @@ func serveHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		list := strings.ReplaceAll(ts.ReadFile(args[2]), "\n", " ")
 		script.List = func(*string) string { return list }
 		h = script
+	case "restless":
+		h = restless(ts)
 	case "hang":
 		h = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	case "stalls":
