@@ -182,6 +182,7 @@ func (w *watcher) follow(ctx context.Context, s *client.Server) error {
 
 // tell passes on a change, unless it is too late for that.
 func (w *watcher) tell(ctx, life context.Context, change view.Change) {
+	w.watching.Store(true)
 	change.Time = time.Now().Round(time.Millisecond)
 	select {
 	case w.changes <- change:
