@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
@@ -15,7 +16,7 @@ import (
 // schema accepts. It is empty where none are known.
 func (t *target) exampleCall(ctx context.Context, app *App, server string, tool catalog.Tool) string {
 	value := view.Example(tool)
-	if value == nil {
+	if value == nil || strings.HasPrefix(tool.Name, "-") {
 		return ""
 	}
 	words := []string{"mcpctl", "call"}
@@ -60,7 +61,9 @@ func exampleWords(ctx context.Context, app *App, tool catalog.Tool, value *schem
 		}
 		all = append(all, words...)
 	}
-	if !same(all, value) {
+	// A server must not get flags into what people copy.
+	flag := slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, "-") })
+	if flag || !same(all, value) {
 		return []string{"--args", string(value.AppendCanonical(nil))}
 	}
 	return all

@@ -88,3 +88,33 @@ func TestRealTools(t *testing.T) {
 		t.Errorf("only %d tools", tools)
 	}
 }
+
+// FuzzTool describes a tool with any schema, in bounded time, and its example is
+// one.
+func FuzzTool(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"object","properties":{"a":{"type":"integer","minimum":3,"multipleOf":2},"b":{"$ref":"#/$defs/x"}},"required":["a","b"],"$defs":{"x":{"enum":["y",1]}}}`,
+		`{"allOf":[{"properties":{"a":{"type":"string","pattern":"^a{3}$","minLength":2}},"required":["a"]},{"oneOf":[{"required":["b"]},{"required":["c"]}]}]}`,
+		`{"properties":{"a":{"anyOf":[{"type":"array","items":{"type":"number"},"minItems":2,"uniqueItems":true},{"type":"null"}],"default":null}},"required":["a"]}`,
+		`{"$ref":"#/$defs/n","$defs":{"n":{"properties":{"n":{"$ref":"#/$defs/n"},"s":{"type":["null","string"],"format":"date","examples":["x"]}},"required":["n"]}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		tool := catalog.Tool{Name: "t", InputSchema: input, OutputSchema: input}
+		Unicode.Signature(tool)
+		Unicode.Arguments(tool)
+		Unicode.Result(tool)
+		value := Example(tool)
+		if value == nil {
+			return
+		}
+		compiled, err := schema.Compile(input, schema.Options{})
+		if err != nil {
+			return
+		}
+		if err := compiled.Validate(value.AppendCanonical(nil)); err != nil {
+			t.Errorf("%s is no example of %s: %v", value.AppendCanonical(nil), input, err)
+		}
+	})
+}
