@@ -3,7 +3,6 @@ module github.com/mcpctl/mcpctl
 go 1.26.0
 
 require (
-	al.essio.dev/pkg/shellescape v1.6.1
 	charm.land/bubbletea/v2 v2.0.2
 	charm.land/huh/v2 v2.0.3
 	github.com/agnivade/levenshtein v1.2.2

@@ -32,7 +32,7 @@ func TestResults(t *testing.T) {
 		{"call everything.get-tiny-image --save DIR --jq .saved[].path", `DIR/image-3\.png\n`},
 		{
 			"call everything.get-resource-links count=2",
-			`Here are 2 .*\n\[link Blob Resource 1 ` + data + `blob/1; mcpctl read -s everything ` + data + `blob/1\]\n\[link Text Resource 2 ` + data + `text/2; .*\]\n`,
+			`Here are 2 .*\n\[link Blob Resource 1\] mcpctl read --config .* -s everything ` + data + `blob/1\n\[link Text Resource 2\] mcpctl read .*` + data + `text/2\n`,
 		},
 		{"read -s everything " + data + "blob/1 --save DIR", `\[resource ` + data + `blob/1 text/plain, [0-9]+ bytes; saved as DIR/1\.txt\]\n`},
 		{"call everything.get-resource-reference resourceType=Text resourceId=7", `Returning .*\n\[resource ` + data + `text/7 text/plain\]\nResource 7: .*\nYou can .*\n`},

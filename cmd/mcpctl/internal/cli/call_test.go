@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
+	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -28,9 +29,10 @@ func TestContent(t *testing.T) {
 		"both":             {[]mcp.Content{&mcp.TextContent{Text: "see"}}, json.RawMessage("7"), false, "see\n7\n"},
 		"image":            {[]mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 1500)}}, nil, false, "[image image/png, 1.5 kB; --save DIR writes it]\n"},
 		"audio":            {[]mcp.Content{&mcp.AudioContent{MIMEType: "audio/wav", Data: make([]byte, 3)}}, nil, false, "[audio audio/wav, 3 bytes; --save DIR writes it]\n"},
-		"link":             {[]mcp.Content{&mcp.ResourceLink{Name: "n", URI: "u:x"}}, nil, false, "[link n u:x; mcpctl read -s srv u:x]\n"},
-		"link, quoted":     {[]mcp.Content{&mcp.ResourceLink{Title: "T", URI: "u:x'$(id)"}}, nil, false, "[link T u:x'$(id); mcpctl read -s srv 'u:x'\"'\"'$(id)']\n"},
-		"link to the web":  {[]mcp.Content{&mcp.ResourceLink{Name: "n", URI: "https://e.org/"}}, nil, false, "[link n https://e.org/]\n"},
+		"link":             {[]mcp.Content{&mcp.ResourceLink{Name: "n", URI: "u:x"}}, nil, false, "[link n] mcpctl read -s srv u:x\n"},
+		"link, quoted":     {[]mcp.Content{&mcp.ResourceLink{Title: "T", URI: "u:x'$(id)"}}, nil, false, "[link T] mcpctl read -s srv 'u:x'\\''$(id)'\n"},
+		"link, broken":     {[]mcp.Content{&mcp.ResourceLink{Name: "a\nb", URI: "http://x/\x1b[m"}}, nil, false, "[link a b] http://x/·[m\n"},
+		"link to the web":  {[]mcp.Content{&mcp.ResourceLink{Name: "n", URI: "https://e.org/"}}, nil, false, "[link n] https://e.org/\n"},
 		"resource":         {[]mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u:x", MIMEType: "text/plain", Text: "inside"}}}, nil, false, "[resource u:x text/plain]\ninside\n"},
 		"for a model":      {[]mcp.Content{&mcp.TextContent{Text: "t", Annotations: &mcp.Annotations{Audience: []mcp.Role{"assistant"}}}}, nil, false, "t\n"},
 		"blob":             {[]mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u:x", MIMEType: "a/b", Blob: make([]byte, 2_000_000)}}}, nil, false, "[resource u:x a/b, 2.0 MB; --save DIR writes it]\n"},
@@ -42,7 +44,7 @@ func TestContent(t *testing.T) {
 		out.Terminal = test.terminal
 		result := &client.Result{CallToolResult: &mcp.CallToolResult{Content: test.content, StructuredContent: test.structured}}
 		o := callOptions{resultFlags: resultFlags{outputFlags: outputFlags{output: "text"}, images: "auto"}}
-		app := &App{Out: out, LookupEnv: func(string) (string, bool) { return "", false }}
+		app := &App{Out: out, LookupEnv: func(string) (string, bool) { return "", false }, secrets: redact.New()}
 		if err := o.show(t.Context(), app, "srv", "t", result); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

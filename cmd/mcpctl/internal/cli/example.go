@@ -31,7 +31,27 @@ func (t *target) exampleCall(ctx context.Context, app *App, server string, tool 
 	default:
 		words = append(words, server+"."+tool.Name)
 	}
-	words = append(words, exampleWords(ctx, app, tool, value)...)
+	return t.example(app, append(words, exampleWords(ctx, app, tool, value)...))
+}
+
+// exampleRead returns a command line that reads a resource.
+func (t *target) exampleRead(app *App, server, uri string) string {
+	words := []string{"mcpctl", "read"}
+	if app.flags.config != "" && t.command == nil {
+		words = append(words, "--config", app.flags.config)
+	}
+	switch {
+	case t.command != nil:
+	case len(t.servers) > 0:
+		words = append(words, "-s", t.servers[0])
+	default:
+		words = append(words, "-s", server)
+	}
+	return t.example(app, append(words, uri))
+}
+
+// example writes words, and the command behind --, as a line for a shell.
+func (t *target) example(app *App, words []string) string {
 	if t.command != nil {
 		words = append(append(words, "--"), t.command...)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"al.essio.dev/pkg/shellescape"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/client"
@@ -93,19 +92,7 @@ func (r *resultFlags) screen(app *App, t *target, server string) *screen {
 			images = ui.KnownImages(app.LookupEnv)
 		}
 	}
-	return &screen{app.Out, images, func(uri string) string { return t.readCommand(server, uri) }}
-}
-
-// readCommand is how a resource of the same server is read.
-func (t *target) readCommand(server, uri string) string {
-	command := "mcpctl read "
-	switch {
-	case t.command != nil:
-		return command + shellescape.Quote(uri) + " -- " + shellescape.QuoteCommand(t.command)
-	case len(t.servers) > 0:
-		server = t.servers[0]
-	}
-	return command + "-s " + shellescape.Quote(server) + " " + shellescape.Quote(uri)
+	return &screen{app.Out, images, func(uri string) string { return t.exampleRead(app, server, uri) }}
 }
 
 // add appends a piece of content, with a line break at its end.
@@ -126,8 +113,8 @@ func (s *screen) add(b *bytes.Buffer, p piece) {
 	}
 }
 
-// words says a piece of content in words: text as it is, a line for everything
-// else, and the data of an image.
+// words says a piece of content in words: text as it is, one line for anything
+// else, in a file too, and the data of an image.
 func (s *screen) words(p piece) (text string, image []byte) {
 	switch c := p.Content.(type) {
 	case *mcp.TextContent:
@@ -137,11 +124,11 @@ func (s *screen) words(p piece) (text string, image []byte) {
 	case *mcp.AudioContent:
 		return fileLine("audio", c.MIMEType, len(c.Data), p.saved), nil
 	case *mcp.ResourceLink:
-		line := "[link " + strings.TrimSpace(cmp.Or(c.Title, c.Name)+" "+c.URI)
-		if !strings.HasPrefix(c.URI, "https://") && !strings.HasPrefix(c.URI, "http://") {
-			line += "; " + s.read(c.URI) // others may be open to everybody
+		where := c.URI
+		if !strings.HasPrefix(where, "https://") && !strings.HasPrefix(where, "http://") {
+			where = s.read(where) // others may well be open to everybody
 		}
-		return line + "]", nil
+		return ui.Clean("[" + strings.TrimSpace("link "+cmp.Or(c.Title, c.Name)) + "] " + where), nil
 	case *mcp.EmbeddedResource:
 		switch r := c.Resource; {
 		case r == nil:
@@ -155,7 +142,7 @@ func (s *screen) words(p piece) (text string, image []byte) {
 		case p.saved != nil:
 			return fileLine("resource "+r.URI, r.MIMEType, len(r.Text), p.saved), nil
 		default:
-			return "[" + strings.TrimSpace("resource "+r.URI+" "+r.MIMEType) + "]\n" + r.Text, nil
+			return ui.Clean("["+strings.TrimSpace("resource "+r.URI+" "+r.MIMEType)+"]") + "\n" + r.Text, nil
 		}
 	case *client.UnknownContent:
 		if broken(c) {
@@ -173,7 +160,7 @@ func fileLine(what, media string, size int, saved *view.Saved) string {
 	if saved != nil {
 		where = "saved as " + saved.Path
 	}
-	return fmt.Sprintf("[%s; %s]", fileFacts(strings.TrimSpace(what+" "+media), size), where)
+	return ui.Clean(fmt.Sprintf("[%s; %s]", fileFacts(strings.TrimSpace(what+" "+media), size), where))
 }
 
 func fileFacts(what string, size int) string { return what + ", " + byteSize(size) }
