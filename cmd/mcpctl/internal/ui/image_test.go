@@ -6,7 +6,9 @@ import (
 	"image"
 	"image/color"
 	"image/gif"
+	"image/jpeg"
 	"image/png"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,6 +81,7 @@ func TestImage(t *testing.T) {
 		"png":      {encoded(picture(7, 5)), image.Pt(7, 5)},
 		"gif":      {animation.Bytes(), image.Pt(7, 5)},
 		"sloppy":   {sloppy, image.Pt(7, 5)},
+		"webp":     {webp(t), image.Pt(1, 1)},
 		"trailing": {trailing, image.Pt(7, 5)},
 		"wide":     {encoded(picture(1600, 10)), image.Pt(800, 5)},
 		"tall":     {encoded(picture(10, 3840)), image.Pt(1, 384)},
@@ -124,4 +127,47 @@ func TestImage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// webp returns an image of one pixel.
+func webp(t testing.TB) []byte {
+	t.Helper()
+	data, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// FuzzImage holds that nothing of an image reaches the terminal but encoded.
+func FuzzImage(f *testing.F) {
+	img := image.NewPaletted(image.Rect(0, 0, 3, 2), color.Palette{color.White, color.Black})
+	for _, encode := range []func(io.Writer) error{
+		func(w io.Writer) error { return png.Encode(w, img) },
+		func(w io.Writer) error { return gif.Encode(w, img, nil) },
+		func(w io.Writer) error { return jpeg.Encode(w, img, nil) },
+	} {
+		var b bytes.Buffer
+		if err := encode(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Add(webp(f))
+	harmless := map[Images]*regexp.Regexp{
+		KittyImages: regexp.MustCompile(`^(\x1b_G[a-zA-Z0-9=,]+(;[A-Za-z0-9+/=]*)?\x1b\\)+\n$`),
+		ITermImages: regexp.MustCompile(`^\x1b\]1337;File=size=[0-9]+;inline=1:[A-Za-z0-9+/=]+\x07\n$`),
+		SixelImages: regexp.MustCompile(`^\x1bP0;1q[!-~]*\x1b\\\n$`),
+	}
+	s := NewStream(io.Discard, nil, Never, func(string) (string, bool) { return "", false })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if facts, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && facts.Width*facts.Height > 1<<16 {
+			t.Skip("slow")
+		}
+		for how, want := range harmless {
+			if shown, err := s.Image(how, data); err == nil && !want.MatchString(shown) {
+				t.Errorf("%s: %q", how, shown)
+			}
+		}
+	})
 }
