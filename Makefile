@@ -175,6 +175,20 @@ update: ## rewrite golden files and the example; read the diff before committing
 	@$(GO) run ./cmd/mcpctl generate examples/weather/mcp.json
 	@git status --short
 
+# The test of docgen says when they are stale.
+.PHONY: docs
+docs: ## write docs/cli anew from the commands
+	$(GO) run ./cmd/mcpctl/internal/docgen -markdown docs/cli
+
+# What a release carries beside the program; DATE is that of the commit, so that
+# the same commit gives the same files.
+DATE ?= $(shell git log -1 --format=%cI)
+.PHONY: assets
+assets: ## manual pages and completions into bin/man and bin/completions
+	$(GO) run ./cmd/mcpctl/internal/docgen -man bin/man -date $(DATE)
+	@mkdir -p bin/completions
+	@for shell in bash zsh fish powershell; do $(GO) run ./cmd/mcpctl completion $$shell > bin/completions/mcpctl.$${shell/powershell/ps1}; done
+
 .PHONY: release-check
 release-check: ## check .goreleaser.yaml
 	$(GO) run $(GORELEASER) check

@@ -44,6 +44,7 @@ var rooms = []room{
 	{path: "cmd/mcpctl", may: []string{"cmd/mcpctl/internal/cli"}, only: nothingElse},
 	{path: "cmd/mcpctl/internal/cli", may: []string{"cmd/mcpctl/internal/...", "pkg/...", "internal/..."}},
 	{path: "cmd/mcpctl/internal/config", may: []string{"pkg/client", "internal/..."}},
+	{path: "cmd/mcpctl/internal/docgen", may: []string{"cmd/mcpctl/internal/cli"}},
 	{path: "cmd/mcpctl/internal/demo", may: []string{"pkg/server", "internal/..."}},
 	{path: "cmd/mcpctl/internal/schemacache", may: []string{"pkg/catalog", "internal/..."}, only: nothingElse},
 	{path: "cmd/mcpctl/internal/form", may: []string{"internal/..."}},
@@ -93,7 +94,8 @@ var owned = []struct {
 	prefixes []string
 	owners   []string
 }{
-	{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/mcpctl/internal/cli"}},
+	{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/mcpctl/internal/cli", "cmd/mcpctl/internal/docgen"}},
+	{[]string{"github.com/spf13/cobra/doc"}, []string{"cmd/mcpctl/internal/docgen"}},
 	{[]string{"github.com/charmbracelet/lipgloss"}, []string{"cmd/mcpctl/internal/ui"}},
 	{[]string{"charm.land/", "github.com/charmbracelet/huh"}, []string{"cmd/mcpctl/internal/form"}},
 }

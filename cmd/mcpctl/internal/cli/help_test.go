@@ -49,8 +49,11 @@ func TestHelp(t *testing.T) {
 			if diff := cmp.Diff(string(want), page.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if cmd.Runnable() && !cmd.HasSubCommands() && !strings.Contains(page.String(), "Examples:") {
-				t.Error("no examples")
+			if !cmd.HasSubCommands() && strings.Count(cmd.Example, "  # ") < 2 {
+				t.Error("there are less than two examples")
+			}
+			if cmd.Parent() == root && cmd.GroupID == "" {
+				t.Error("it is in no group of commands")
 			}
 		})
 		for _, sub := range cmd.Commands() {

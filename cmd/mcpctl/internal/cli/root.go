@@ -164,6 +164,12 @@ const rootExample = `  # What do the configured servers offer?
   # Generate a typed Go client of one server
   mcpctl generate -o weather.go -- npx -y some-weather-server`
 
+// Command returns the tree of commands, for what describes it.
+func Command() *cobra.Command {
+	root, _ := (&App{LookupEnv: os.LookupEnv}).command(io.Discard, io.Discard)
+	return root
+}
+
 // command builds the tree of commands. Started tells whether a command began
 // its work, so that what failed before is a mistake of usage.
 func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started *bool) {
@@ -189,22 +195,36 @@ func (app *App) command(stdout, stderr io.Writer) (root *cobra.Command, started 
 	f.StringVar(&app.flags.logFormat, "log-format", "text", "`format` of log lines: text or json")
 	f.StringVar(&app.flags.color, "color", "auto", "`when` to use colour: auto, always or never")
 	f.BoolVar(&app.flags.noInput, "no-input", false, "never ask a question")
-	root.AddCommand(
+	group := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, cmd := range commands {
+			cmd.GroupID = id
+		}
+		root.AddCommand(commands...)
+	}
+	group("inspect", "Find out what servers offer:",
 		newListCmd(app),
 		newDescribeCmd(app),
 		newSearchCmd(app),
+		newWatchCmd(app),
+	)
+	group("use", "Use what they offer:",
 		newCallCmd(app),
 		newReadCmd(app),
 		newPromptCmd(app),
 		newCompleteCmd(app),
-		newWatchCmd(app),
+	)
+	group("code", "Code and contracts:",
+		newGenerateCmd(app),
 		newDiffCmd(app),
 		newSnapshotCmd(app),
-		newGenerateCmd(app),
+	)
+	group("setup", "Serve and set up:",
 		newServeCmd(app),
 		newConfigCmd(app),
 		newCompletionCmd(app),
 	)
+	root.SetHelpCommandGroupID("setup")
 	root.InitDefaultHelpCmd()
 	app.addCompletions(root)
 	noteStart(root, started)
