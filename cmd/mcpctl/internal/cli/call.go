@@ -110,6 +110,10 @@ func runCall(ctx context.Context, app *App, o callOptions) error {
 	if spec.Approve, err = approval.handler(spec.Name); err != nil {
 		return err
 	}
+	if o.dryRun {
+		// Who decides is asked last, when everything else was found right.
+		spec.Approve = func(context.Context, client.Approval) (bool, error) { return false, nil }
+	}
 	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
 	if err != nil {
 		return err
@@ -144,11 +148,10 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 		return err
 	}
 	approval.tool = tool.Tool
-	if o.dryRun {
-		return printed(ctx, func() error { return o.write(ctx, app, arguments) })
-	}
-	if err := o.prepare(app); err != nil {
-		return err
+	if !o.dryRun {
+		if err := o.prepare(app); err != nil {
+			return err
+		}
 	}
 	result, err := tool.Call(ctx, client.Call{
 		Arguments: arguments, ToolErrors: client.ReturnToolErrors,
@@ -161,6 +164,9 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 		if invalid, ok := errors.AsType[*client.ArgumentError](err); ok {
 			return o.refused(ctx, app, tool, invalid.Err)
 		}
+	}
+	if o.dryRun && errors.Is(err, client.ErrNotApproved) {
+		return printed(ctx, func() error { return o.write(ctx, app, arguments) })
 	}
 	// A result that is not what it should be is shown, and then complained
 	// about.
