@@ -287,7 +287,7 @@ func TestStressBurst(t *testing.T) {
 	for name, burst := range bursts {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() {
-				burst.n = min(burst.n, 8000)
+				burst.n = min(burst.n/2, 8000)
 			}
 			raw(t, "burst", func(t *testing.T, spec client.Spec, s *rawServer) {
 				if testing.Short() && name == "large" && (s != nil || legacyEra(spec, s)) {
@@ -295,7 +295,7 @@ func TestStressBurst(t *testing.T) {
 				}
 				entered, release := make(chan struct{}, 1), make(chan struct{})
 				var logs, progress, bytes atomic.Int64
-				spec.LogLevel, spec.Timeout = "debug", time.Minute
+				spec.LogLevel, spec.Timeout = "debug", 5*time.Minute
 				spec.Log = func(context.Context, client.LogMessage) {
 					if logs.Add(1) == 1 {
 						entered <- struct{}{}

@@ -55,7 +55,7 @@ func toolPage(out *ui.Stream, server string, t catalog.Tool, example string) str
 	n := notation(out)
 	p.heading("Arguments")
 	if fields, more := n.Arguments(t); len(fields) > 0 || more {
-		p.fields(2, fields, more)
+		p.fields(2, fields, more, "required", "")
 	} else if signature := strings.TrimPrefix(n.Call(t), t.Name); signature != "()" {
 		p.line(2, ui.Clean(signature))
 	} else {
@@ -64,7 +64,8 @@ func toolPage(out *ui.Stream, server string, t catalog.Tool, example string) str
 	if t.OutputSchema != nil {
 		p.heading("Result")
 		fields, more := n.Result(t)
-		p.fields(2, fields, more)
+		// A result mostly has what it may have.
+		p.fields(2, fields, more, "", "optional")
 	}
 	if claims := claims(t.Annotations); claims != "" {
 		p.heading("Claims of the server")
@@ -77,11 +78,16 @@ func toolPage(out *ui.Stream, server string, t catalog.Tool, example string) str
 	return p.String()
 }
 
-func (p *page) fields(indent int, fields []view.Field, more bool) {
+// fields lists members, with a word for those that must be there and one for
+// those that need not.
+func (p *page) fields(indent int, fields []view.Field, more bool, required, optional string) {
 	for _, f := range fields {
 		facts := []string{ui.Clean(f.Type)}
-		if f.Required {
-			facts = append(facts, p.out.Yellow("required"))
+		switch {
+		case f.Required && required != "":
+			facts = append(facts, p.out.Yellow(required))
+		case !f.Required && optional != "" && f.Name != "":
+			facts = append(facts, p.out.Faint(optional))
 		}
 		for _, fact := range f.Facts {
 			facts = append(facts, ui.Clean(fact))
@@ -94,7 +100,7 @@ func (p *page) fields(indent int, fields []view.Field, more bool) {
 			p.line(indent+4*min(i, 1), part)
 		}
 		p.paragraphs(indent+4, f.Description)
-		p.fields(indent+4, f.Fields, false)
+		p.fields(indent+4, f.Fields, false, required, optional)
 	}
 	if more {
 		p.line(indent, p.out.Ellipsis())
