@@ -80,20 +80,21 @@ func completionScript(root *cobra.Command, shell string) (string, error) {
 }
 
 // mends are what cobra's scripts lack. They evaluate the words of the line, so
-// that Tab would run what stands in $(…), and redirect into files; they take
-// every =, as in a-b=c, for that of a flag; bash's cannot do without the
-// package bash-completion, and does not know that it breaks words at @.
+// that Tab would run what stands in $(…), and redirect into files: where a shell
+// can take quotes off a word that is done instead, else nothing is completed.
+// They take every =, as in a-b=c, for that of a flag; bash's cannot do without
+// the package bash-completion, and does not know that it breaks words at @.
 var mends = map[string][]struct{ old, new string }{
 	"bash": {
 		{
 			"    # Use eval to handle any environment variables and such\n",
 			"    # What would be run, or written to, when it is evaluated is not.\n" +
 				"    local word\n" +
-				"    for word in \"${words[@]}\"; do\n" +
+				"    for word in \"${COMP_WORDS[@]}\"; do\n" +
 				"        case $word in\n" +
 				"        *'$('* | *'`'* | *'<('* | *'>('*) return ;;\n" +
-				"        *[!'<>|&;()']*) ;;\n" +
-				"        ?*) return ;;\n" +
+				"        *[!'<>|&;()=:@']*) ;; # no operator of the shell, or quoted\n" +
+				"        *['<>|&;()']*) return ;;\n" +
 				"        esac\n" +
 				"    done\n" +
 				"    # Use eval to handle quotes and variables\n",
@@ -157,13 +158,15 @@ __start_mcpctl()
 	},
 	"zsh": {
 		{
+			`words=("${=words[1,CURRENT]}")`,
+			`words=("${(@)words[1,CURRENT]}")`,
+		},
+		{
 			"    # Use eval to handle any environment variables and such\n    out=$(eval ${requestComp} 2>/dev/null)\n",
-			"    # What would be run when it is evaluated is not.\n" +
-				"    if [[ \"${requestComp}\" == *[\\(\\`]* ]]; then\n" +
-				"        return 1\n" +
-				"    fi\n" +
-				"    # Use eval to handle quotes and variables\n" +
-				"    out=$(setopt noglob; eval ${requestComp} 2>/dev/null)\n",
+			"    # Quotes are taken off, and nothing is evaluated.\n" +
+				"    words=(\"${(@Q)words}\")\n" +
+				"    words=(\"${(@)words/#\\~\\//$HOME/}\")\n" +
+				"    out=$(\"${words[1]}\" __complete \"${(@)words[2,-1]}\" 2>/dev/null)\n",
 		},
 		{`=~ '-.*='`, `=~ '^-.*='`},
 	},
