@@ -103,8 +103,11 @@ func (w *watcher) watch(ctx context.Context, c *client.Client) error {
 	defer cancel()
 	started := make(chan error, 1)
 	go func() { started <- w.start(ctx, c) }()
+	gone := readerGone(w.app.Out.Writer)
 	for {
 		select {
+		case err := <-gone:
+			return err
 		case err := <-started:
 			if err != nil {
 				return err
