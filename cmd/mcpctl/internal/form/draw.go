@@ -140,19 +140,17 @@ func (p *program) View() tea.View {
 	if p.ended != "" || !p.sized {
 		return tea.NewView("")
 	}
-	return tea.NewView(p.form.View())
+	return tea.NewView(plain.Replace(p.form.View()))
 }
 
 // show runs a form on the terminal and reports whether it was left.
 func (f *form) show(ctx context.Context, page *huh.Form) (left bool, err error) {
 	page.SubmitCmd = tea.Quit
-	// Colours of the terminal's own palette, which suit any background.
-	page.WithTheme(huh.ThemeFunc(huh.ThemeBase16))
 	profile := colorprofile.Ascii
 	if f.terminal.Color {
 		profile = colorprofile.ANSI
 	}
-	p := &program{form: page, above: f.question.Above + 1}
+	p := &program{form: page.WithTheme(huh.ThemeFunc(theme)), above: f.question.Above + 1}
 	_, err = tea.NewProgram(p,
 		tea.WithContext(ctx),
 		tea.WithInput(f.terminal.In),
