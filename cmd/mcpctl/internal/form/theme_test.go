@@ -33,7 +33,7 @@ func TestColours(t *testing.T) {
 		t.Fatalf("no form: %q", view)
 	}
 	for _, found := range regexp.MustCompile(`\x1b\[[\d;]*m`).FindAllString(view, -1) {
-		if regexp.MustCompile(`\b(3[07]|4[07]|9[07]|10[07]|38|48)\b`).MatchString(found) {
+		if regexp.MustCompile(`[[;](3[078]|4[078]|9[07]|10[07])[;m]`).MatchString(found) {
 			t.Errorf("%q in %q", found, view)
 		}
 	}
