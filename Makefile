@@ -175,17 +175,18 @@ update: ## rewrite golden files and the example; read the diff before committing
 	@$(GO) run ./cmd/mcpctl generate examples/weather/mcp.json
 	@git status --short
 
-# The test of docgen says when they are stale.
+# A test says when they are stale; make update does it too.
 .PHONY: docs
 docs: ## write docs/cli anew from the commands
-	$(GO) run ./cmd/mcpctl/internal/docgen -markdown docs/cli
+	$(GO) run ./cmd/mcpctl/internal/mkdocs -markdown docs/cli
 
-# What a release carries beside the program; DATE is that of the commit, so that
+# What a release carries beside the program. DATE is that of the commit, so that
 # the same commit gives the same files.
-DATE ?= $(shell git log -1 --format=%cI)
+DATE    ?= $(shell git log -1 --format=%cI)
+VERSION ?= devel
 .PHONY: assets
 assets: ## manual pages and completions into bin/man and bin/completions
-	$(GO) run ./cmd/mcpctl/internal/docgen -man bin/man -date $(DATE)
+	$(GO) run ./cmd/mcpctl/internal/mkdocs -man bin/man -version $(VERSION) -date $(DATE)
 	@mkdir -p bin/completions
 	@for shell in bash zsh fish powershell; do $(GO) run ./cmd/mcpctl completion $$shell > bin/completions/mcpctl.$${shell/powershell/ps1}; done
 

@@ -1,7 +1,6 @@
-package main
+package cli
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,20 +8,19 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/docgen"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/cli")
-
-// TestMarkdown holds that docs/cli is what the commands say of themselves.
-func TestMarkdown(t *testing.T) {
+// TestHelpMarkdown holds that docs/cli is what the commands say of themselves.
+func TestHelpMarkdown(t *testing.T) {
 	committed := filepath.Join("..", "..", "..", "..", "docs", "cli")
 	if *update {
-		if err := markdown(committed); err != nil {
+		if err := docgen.Markdown(Command(), committed); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fresh := t.TempDir()
-	if err := markdown(fresh); err != nil {
+	if err := docgen.Markdown(Command(), fresh); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(pages(t, committed), pages(t, fresh)); diff != "" {
@@ -30,13 +28,13 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestManual holds that a manual page depends on nothing but its command and
+// TestHelpManual holds that a manual page depends on nothing but its command and
 // the date that is given.
-func TestManual(t *testing.T) {
+func TestHelpManual(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	at := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	for _, dir := range []string{first, second} {
-		if err := manual(dir, at); err != nil {
+		if err := docgen.Manual(Command(), dir, "v1.2.3", at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +43,7 @@ func TestManual(t *testing.T) {
 		t.Error(diff)
 	}
 	page := got["mcpctl-call.1"]
-	for _, want := range []string{`.TH "MCPCTL-CALL" "1" "Dec 2026" "mcpctl `, ".SH EXAMPLE", "\nname:=JSON      JSON as it is\n"} {
+	for _, want := range []string{`.TH "MCPCTL-CALL" "1" "Dec 2026" "mcpctl 1.2.3" "mcpctl"`, ".SH EXAMPLE", "\nname:=JSON      JSON as it is\n"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of call has no %q", want)
 		}
