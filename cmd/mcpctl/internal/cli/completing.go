@@ -160,12 +160,7 @@ func (q *completing) one(ref string) (*source, string) {
 	if cfg == nil {
 		return nil, ref
 	}
-	server, rest := "", ref
-	for _, name := range cfg.Names() {
-		if after, ok := strings.CutPrefix(ref, name+"."); ok && len(name) > len(server) {
-			server, rest = name, after
-		}
-	}
+	server, rest := owner(cfg, ref)
 	if enabled := cfg.Enabled(); server == "" && len(enabled) == 1 {
 		server = enabled[0]
 	}
@@ -173,6 +168,18 @@ func (q *completing) one(ref string) (*source, string) {
 		return nil, ref
 	}
 	return q.configured(server), rest
+}
+
+// owner returns the server that a reference begins with, the longest of them,
+// and what is behind it.
+func owner(cfg *config.Config, ref string) (server, rest string) {
+	rest = ref
+	for _, name := range cfg.Names() {
+		if after, ok := strings.CutPrefix(ref, name+"."); ok && len(name) > len(server) {
+			server, rest = name, after
+		}
+	}
+	return server, rest
 }
 
 // entry returns what is known of a server. One that is not in the cache is
@@ -238,7 +245,8 @@ func (q *completing) names(list schemacache.List, of func(schemacache.Entry) []n
 	for _, server := range cfg.Names() {
 		s := q.configured(server)
 		prefix := server + "."
-		meant := strings.HasPrefix(q.word, prefix)
+		begun, _ := owner(cfg, q.word)
+		meant := begun == server
 		if !meant && !slices.Contains(enabled, server) {
 			continue
 		}
@@ -250,7 +258,7 @@ func (q *completing) names(list schemacache.List, of func(schemacache.Entry) []n
 		for _, n := range of(known) {
 			if only {
 				q.add(n.name, n.about)
-			} else {
+			} else if whose, _ := owner(cfg, prefix+n.name); whose == server {
 				q.add(prefix+n.name, n.about)
 			}
 		}

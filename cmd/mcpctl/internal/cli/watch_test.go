@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -114,5 +115,37 @@ func TestWatch(t *testing.T) {
 				t.Errorf("exit code %d", got)
 			}
 		})
+	}
+}
+
+// TestWatchLost replaces a server by one that tells about less.
+func TestWatchLost(t *testing.T) {
+	var serving atomic.Pointer[http.Handler]
+	serve := func(s *mcp.Server) { serving.Store(new(server.NewHandler(s, nil))) }
+	serve(changing())
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*serving.Load()).ServeHTTP(w, r) }))
+	t.Cleanup(web.Close)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	errR, errW := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- testApp(t).Run(ctx, []string{"watch", web.URL + "/mcp"}, io.Discard, errW)
+		errW.Close()
+	}()
+	errs := bufio.NewScanner(errR)
+	if errs.Scan(); !strings.HasPrefix(errs.Text(), "watching ") {
+		t.Fatalf("first of all it says %q", errs.Text())
+	}
+	serve(mcp.NewServer(&mcp.Implementation{Name: "less", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}}))
+	web.CloseClientConnections()
+	if errs.Scan(); !strings.Contains(errs.Text(), "no longer agrees to tell about its prompts, its resources") {
+		t.Errorf("then it says %q", errs.Text())
+	}
+	interrupt(signalError{syscall.SIGTERM})
+	if errs.Scan() {
+		t.Errorf("at last it says %q", errs.Text())
+	}
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d", got)
 	}
 }
