@@ -274,10 +274,12 @@ func (s *Server) wantsPushes() bool {
 
 // tellError tells about a failure that no call returns.
 func (s *Server) tellError(err error) {
-	s.log.Warn("a subscription ended", "err", err)
+	level := slog.LevelWarn
 	if f := s.handlers.Error; f != nil {
+		level = slog.LevelInfo // somebody warns already
 		s.mailbox.post(0, func(ctx context.Context) { f(ctx, err) })
 	}
+	s.log.Log(s.subs.life, level, "a subscription ended", "err", err)
 }
 
 // Connect connects to the server, unless there is a connection. Other methods

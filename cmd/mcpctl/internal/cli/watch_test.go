@@ -138,7 +138,7 @@ func TestWatchLost(t *testing.T) {
 	}
 	serve(mcp.NewServer(&mcp.Implementation{Name: "less", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}}))
 	web.CloseClientConnections()
-	if errs.Scan(); !strings.Contains(errs.Text(), "no longer agrees to tell about its prompts, its resources") {
+	if errs.Scan(); !strings.HasPrefix(errs.Text(), `{"kind":"not-supported"`) || !strings.Contains(errs.Text(), "no longer agrees to tell about its prompts, its resources") {
 		t.Errorf("then it says %q", errs.Text())
 	}
 	interrupt(signalError{syscall.SIGTERM})
