@@ -188,15 +188,20 @@ func (q *completing) entry(s *source, list schemacache.List) schemacache.Entry {
 	if s == nil || s.key == "" {
 		return schemacache.Entry{}
 	}
-	known := q.app.cache().Load(s.key)
-	if known.Has(list) || !s.configured || q.cfg.CheckTrust(q.app.trustStore()) != nil {
+	cache := q.app.cache()
+	known := cache.Load(s.key)
+	if known.Has(list) || !s.configured || cache.Waiting(s.key) || q.cfg.CheckTrust(q.app.trustStore()) != nil {
 		return known
 	}
 	u, err := q.ask(s.name)
-	if err != nil || q.app.cache().Save(q.ctx, s.key, u) != nil {
+	// What cannot be kept is a cache that stays empty, and no more.
+	keep := context.WithoutCancel(q.ctx)
+	if err != nil {
+		_ = cache.Missed(keep, s.key)
 		return known
 	}
-	return q.app.cache().Load(s.key)
+	_ = cache.Save(keep, s.key, u)
+	return cache.Load(s.key)
 }
 
 // ask asks a server for all that it lists.

@@ -36,6 +36,9 @@ const (
 	maxFiles = 256
 )
 
+// longestHead bounds the first line of a file, in bytes.
+const longestHead = 4 << 10
+
 // version is that of the format.
 const version = 1
 
@@ -234,7 +237,6 @@ func (s Store) Save(ctx context.Context, key string, u Update) error {
 	if err != nil {
 		return err
 	}
-	const longestHead = 4 << 10
 	digests := u.digests()
 	if _, old, err := s.read(key, longestHead); err == nil && covers(old.Lists, digests) {
 		return s.touch(path)
@@ -266,6 +268,37 @@ func (s Store) Save(ctx context.Context, key string, u Update) error {
 		return fmt.Errorf("remember names for completion: %w", err)
 	}
 	return s.prune()
+}
+
+// patience is how long a server that could not be asked is left alone.
+const patience = time.Minute
+
+// Missed notes that a server could not be asked, unless something is known of
+// it.
+func (s Store) Missed(ctx context.Context, key string) error {
+	if err := s.Save(ctx, key, Update{}); err != nil {
+		return err
+	}
+	path, err := s.path(key)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	return os.Chtimes(path, now, now)
+}
+
+// Waiting reports whether it is too early to ask a server again.
+func (s Store) Waiting(key string) bool {
+	path, err := s.path(key)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(path)
+	if err != nil || time.Since(info.ModTime()) > patience {
+		return false
+	}
+	_, h, err := s.read(key, longestHead)
+	return err == nil && len(h.Lists) == 0
 }
 
 func covers(old, wanted map[List]string) bool {

@@ -169,6 +169,39 @@ func TestBrokenAndForeign(t *testing.T) {
 	})
 }
 
+func TestMissed(t *testing.T) {
+	s := Store{t.TempDir()}
+	key := Key("x")
+	if s.Waiting(key) {
+		t.Error("a server is left alone that was never asked")
+	}
+	for range 2 {
+		if err := s.Missed(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if !s.Waiting(key) || s.Load(key).Has(Tools) {
+			t.Error("a server is asked again at once")
+		}
+		path, _ := s.path(key)
+		old := time.Now().Add(-2 * patience)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		if s.Waiting(key) {
+			t.Error("a server is never asked again")
+		}
+	}
+	if err := s.Save(t.Context(), key, Update{Server: server(t, echo)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Missed(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if s.Waiting(key) || !s.Load(key).Has(Tools) {
+		t.Error("what was known is forgotten")
+	}
+}
+
 func TestNoFolder(t *testing.T) {
 	for _, dir := range []string{"", "relative"} {
 		s := Store{dir}
