@@ -128,7 +128,9 @@ func (s *Script) Answer(raw []byte) []byte {
 	if result == "" {
 		return rpcError(m.ID, -32601, "no such method: "+m.Method)
 	}
-	if text, ok := strings.CutPrefix(result, "error:"); ok {
+	if text, ok := strings.CutPrefix(result, "error:"); ok && strings.HasPrefix(text, "{") {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, text)
+	} else if ok {
 		if strings.HasPrefix(text, "{") {
 			return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, text)
 		}

@@ -87,7 +87,7 @@ type questionError struct {
 }
 
 func (e *questionError) Error() string {
-	return fmt.Sprintf("the server asks %q: %v", e.request.Message, e.err)
+	return fmt.Sprintf("%q: %v", e.request.Message, e.err)
 }
 func (e *questionError) Unwrap() error { return e.err }
 
@@ -106,7 +106,7 @@ func (a *answerer) answer(ctx context.Context, r *client.InputRequest) (*client.
 	case err != nil && ctx.Err() == nil:
 		err = usageError{&questionError{r, err}, answerHint(r)}
 		if a.failed == nil {
-			a.failed = err
+			a.failed = hinted{fmt.Errorf("%s: %w: %w", r.Server, client.ErrInputRequired, err), answerHint(r)}
 		}
 	}
 	return answer, err
@@ -289,14 +289,23 @@ func questions(err error) []*client.InputRequest {
 
 // answerHint says how questions are answered.
 func answerHint(requests ...*client.InputRequest) string {
-	var flags []string
+	var flags, optional []string
 	for _, r := range requests {
 		if r.URL != "" {
 			return "a page is visited by a person: call it on a terminal"
 		}
+		required := missing(r.Schema, nil)
 		for _, m := range schemadoc.SplitValid(rawMember(r.Schema, "properties")) {
-			flags = append(flags, "--answer "+m.Name+"=VALUE")
+			flag := "--answer " + m.Name + "=VALUE"
+			if slices.Contains(required, m.Name) {
+				flags = append(flags, flag)
+			} else {
+				optional = append(optional, flag)
+			}
 		}
+	}
+	if len(flags) == 0 {
+		flags = optional
 	}
 	if len(flags) == 0 || len(flags) > 8 {
 		return "--answer name=value answers what a server asks in the middle of a call"

@@ -64,6 +64,7 @@ func fakeServer() {
 		}
 		script := mcptest.Modern()
 		script.List = func(*string) string { return strings.ReplaceAll(string(list), "\n", " ") }
+		script.Call = func(json.RawMessage) string { return `{"content":[{"type":"text","text":"called"}]}` }
 		script.Serve(os.Stdin, os.Stdout)
 		return
 	}
@@ -86,7 +87,49 @@ func fakeServer() {
 		script.Serve(os.Stdin, os.Stdout)
 		return
 	}
+	if len(os.Args) > 2 && os.Args[1] == "questions" {
+		file, err := os.ReadFile(os.Args[2])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		questioner(strings.Split(strings.TrimSpace(string(file)), "\n")).Serve(os.Stdin, os.Stdout)
+		return
+	}
 	os.Exit(mcptest.Run(os.Args[1], os.Args[2:]...))
+}
+
+// questioner is a server whose tool "a" asks for rounds of input. A round that
+// begins with "error:" is one of a server of an older revision.
+func questioner(rounds []string) *mcptest.Script {
+	script := mcptest.Modern(mcptest.Tool("a"))
+	if strings.HasPrefix(rounds[0], "error:") {
+		script = mcptest.Legacy(mcptest.Tool("a"))
+	}
+	script.Results = map[string]string{
+		"prompts/list": `{"prompts":[{"name":"p","arguments":[{"name":"who","description":"Whom to greet","required":true}]}]}`,
+		"prompts/get":  `{"messages":[{"role":"user","content":{"type":"text","text":"greeted"}}]}`,
+	}
+	script.Discover = strings.Replace(script.Discover, `"tools":{}`, `"tools":{},"prompts":{}`, 1)
+	n, answers := 0, []string{}
+	script.Call = func(raw json.RawMessage) string {
+		var p struct {
+			Responses json.RawMessage `json:"inputResponses"`
+		}
+		_ = json.Unmarshal(raw, &p)
+		if p.Responses != nil {
+			answers = append(answers, string(p.Responses))
+		}
+		if n++; n > len(rounds) {
+			quoted, _ := json.Marshal(strings.Join(answers, "\n") + "\ndone")
+			return `{"content":[{"type":"text","text":` + string(quoted) + `}]}`
+		}
+		if strings.HasPrefix(rounds[n-1], "error:") {
+			return rounds[n-1]
+		}
+		return `{"resultType":"input_required","inputRequests":` + rounds[n-1] + `}`
+	}
+	return script
 }
 
 func TestScripts(t *testing.T) {
