@@ -2,8 +2,10 @@ package form
 
 import (
 	"context"
+	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/huh/v2"
@@ -112,28 +114,68 @@ func (f *field) widget(width int) huh.Field {
 // the window, and knows no way out but Ctrl-C.
 type program struct {
 	form  *huh.Form
-	above int    // lines that should stay in sight
-	sized bool   // the size of the terminal is known
-	ended string // the key that left the form
+	above int       // lines that should stay in sight
+	sized bool      // the size of the terminal is known
+	ended string    // the key that left the form
+	moves bool      // the form is on its way to another field
+	ahead []tea.Msg // keys that were pressed meanwhile
 }
+
+// movedMsg follows the messages of a move to another field.
+type movedMsg struct{}
 
 func (p *program) Init() tea.Cmd { return p.form.Init() }
 
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := msg.(type) {
-	case tea.KeyPressMsg:
-		if key := m.String(); key == "esc" || key == "ctrl+c" {
-			p.ended = key
-			return p, tea.Quit
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if p.moves {
+			// The field that is left would take it.
+			p.ahead = append(p.ahead, m)
+			return p, nil
 		}
+		return p, p.press(m)
+	case movedMsg:
+		p.moves = false
+		var cmds []tea.Cmd
+		for len(p.ahead) > 0 && !p.moves {
+			next := p.ahead[0]
+			p.ahead = p.ahead[1:]
+			cmds = append(cmds, p.press(next))
+		}
+		return p, tea.Batch(cmds...)
 	case tea.WindowSizeMsg:
 		// The form forgets the line above its footer, and that this grows.
 		m.Height = max(5, m.Height-3-min(p.above, m.Height/2))
 		msg, p.sized = m, true
 	}
+	return p, p.update(msg)
+}
+
+func (p *program) update(msg tea.Msg) tea.Cmd {
 	model, cmd := p.form.Update(msg)
 	p.form = model.(*huh.Form)
-	return p, cmd
+	return cmd
+}
+
+// press takes a key, or what was pasted.
+func (p *program) press(msg tea.Msg) tea.Cmd {
+	key, ok := msg.(tea.KeyPressMsg)
+	if !ok {
+		return p.update(msg)
+	}
+	switch name := key.String(); name {
+	case "esc", "ctrl+c":
+		p.ended = name
+		return tea.Quit
+	case "enter", "tab", "shift+tab", "y", "Y", "n", "N":
+		if _, confirms := p.form.GetFocusedField().(*huh.Confirm); !confirms && len(name) == 1 {
+			break
+		}
+		p.moves = true
+		return tea.Sequence(p.update(msg), func() tea.Msg { return movedMsg{} })
+	}
+	return p.update(msg)
 }
 
 func (p *program) View() tea.View {
@@ -150,10 +192,16 @@ func (f *form) show(ctx context.Context, page *huh.Form) (left bool, err error) 
 	if f.terminal.Color {
 		profile = colorprofile.ANSI
 	}
+	in := f.terminal.In
+	if file, ok := in.(*os.File); ok {
+		own := &input{File: file}
+		defer own.over.Store(true)
+		in = own
+	}
 	p := &program{form: page.WithTheme(huh.ThemeFunc(theme)), above: f.question.Above + 1}
 	_, err = tea.NewProgram(p,
 		tea.WithContext(ctx),
-		tea.WithInput(f.terminal.In),
+		tea.WithInput(in),
 		tea.WithOutput(f.terminal.Out),
 		tea.WithColorProfile(profile),
 		tea.WithEnvironment(environment(f.terminal.Kind)),
@@ -166,6 +214,20 @@ func (f *form) show(ctx context.Context, page *huh.Form) (left bool, err error) 
 		return false, ErrInterrupted
 	}
 	return p.ended != "", err
+}
+
+// input is what one form reads. The reader behind a form that has ended can be
+// left waiting, and would take the first key from whoever reads next.
+type input struct {
+	*os.File
+	over atomic.Bool
+}
+
+func (i *input) Read(b []byte) (int, error) {
+	if i.over.Load() {
+		return 0, io.EOF
+	}
+	return i.File.Read(b)
 }
 
 // environment is what the renderer is told. It asks some terminals what they

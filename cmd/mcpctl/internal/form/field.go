@@ -37,7 +37,8 @@ type field struct {
 	required           bool
 	kind               kind
 	options            []option
-	limit              int // of many; zero: none
+	limit              int    // of many; zero: none
+	wants              string // the types of exact
 	fallback           json.RawMessage
 	check              func(json.RawMessage) error
 
@@ -95,7 +96,7 @@ func (f *field) parse(typed string) (json.RawMessage, error) {
 	}
 	value := json.RawMessage(strings.TrimSpace(typed))
 	if !json.Valid(value) {
-		return nil, f.fail(errors.New("not valid JSON"))
+		return nil, f.fail(errors.New("it takes " + f.wants))
 	}
 	return value, f.fail(f.check(value))
 }
@@ -223,11 +224,12 @@ func (s schemas) field(p schemadoc.RawMember, clean func(string) string) *field 
 	case len(kinds) == 0 || slices.Contains(kinds, "string"):
 		f.kind = text
 	default:
-		f.kind = exact
-		f.check = wanting(f.check, kinds)
+		f.kind, f.wants = exact, strings.Join(kinds, " or ")
 		if slices.Contains(kinds, "object") || slices.Contains(kinds, "array") {
-			f.about = strings.TrimPrefix(f.about+" · as JSON", " · ")
+			f.wants += " as JSON"
+			f.about = strings.TrimPrefix(f.about+" · "+f.wants, " · ")
 		}
+		f.check = f.typeOf(kinds)
 	}
 	return f
 }
@@ -357,8 +359,9 @@ func number(v *schemadoc.Value) string {
 	return ""
 }
 
-// wanting words what is wrong with the type of a value.
-func wanting(check func(json.RawMessage) error, kinds []string) func(json.RawMessage) error {
+// typeOf checks the type of a value first, which is what is wrong mostly.
+func (f *field) typeOf(kinds []string) func(json.RawMessage) error {
+	check := f.check
 	return func(value json.RawMessage) error {
 		v, err := schemadoc.Parse(value, schemadoc.Limits{})
 		if err != nil {
@@ -366,7 +369,7 @@ func wanting(check func(json.RawMessage) error, kinds []string) func(json.RawMes
 		}
 		kind := v.Kind.String()
 		if !slices.Contains(kinds, kind) && (kind != "number" || !slices.Contains(kinds, "integer")) && kind != "null" {
-			return fmt.Errorf("it takes %s", strings.Join(kinds, " or "))
+			return errors.New("it takes " + f.wants)
 		}
 		return check(value)
 	}
