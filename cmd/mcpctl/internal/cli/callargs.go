@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -173,9 +172,9 @@ func (r *argumentReader) find(key string) ([]string, *schemadoc.Value, error) {
 			for _, m := range properties.Members {
 				names = append(names, m.Name)
 			}
-			hint := "it takes none"
+			hint := "it takes none:"
 			if len(names) > 0 {
-				hint = "it takes " + strings.Join(names, ", ")
+				hint = "it takes " + clip(strings.Join(names, ", ")) + ":"
 				if near := config.Nearest(rest, names); near != "" {
 					hint = fmt.Sprintf("did you mean %s?", strings.Join(append(path, near), "."))
 				}
@@ -345,26 +344,23 @@ func (r *argumentReader) value(ctx context.Context, value string, isJSON bool) (
 	case name == "":
 		return "", fmt.Errorf("there is no file name behind @; @@ begins a text with @")
 	}
-	var in io.Reader
+	source := func() (io.ReadCloser, error) { return os.Open(r.app.absolute(name)) }
 	if name == "-" {
 		if r.stdin {
 			return "", fmt.Errorf("standard input was read already")
 		}
 		r.stdin = true
-		in = r.app.In
-	} else {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(r.app.Dir, path)
-		}
-		file, err := os.Open(path)
-		if err != nil {
-			return "", fileError(clip(name), err)
-		}
-		defer file.Close()
-		in = file
+		source = func() (io.ReadCloser, error) { return io.NopCloser(r.app.In), nil }
 	}
-	data, err := await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxArgument+1)) })
+	// Opening can take as long as reading: a pipe waits for its other end.
+	data, err := await(ctx, func() ([]byte, error) {
+		in, err := source()
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		return io.ReadAll(io.LimitReader(in, maxArgument+1))
+	})
 	switch {
 	case err != nil:
 		return "", fileError(clip(name), err)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -91,6 +93,22 @@ func TestReadArguments(t *testing.T) {
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s %s: %s, %v; want %s", test.words, test.base, got, err, test.want)
 		}
+	}
+}
+
+// A server can name very many arguments, and an error must stay readable.
+func TestHintForManyArguments(t *testing.T) {
+	properties := newObject()
+	for i := range 5000 {
+		properties.set(fmt.Sprintf("parameter%d", i), true)
+	}
+	schema, err := json.Marshal(map[string]any{"properties": properties})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = readArguments(t.Context(), new(App), schema, "", []string{"zzz=1"})
+	if u, ok := errors.AsType[usageError](err); !ok || len(u.hint) > 200 || !strings.Contains(u.hint, "parameter0, parameter1") {
+		t.Errorf("%.300v", err)
 	}
 }
 
