@@ -3,7 +3,9 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
@@ -109,13 +111,24 @@ func (d *describer) members(v *schemadoc.Value, most, depth int) string {
 			parts = append(parts, d.More)
 			break
 		}
-		name := m.Name
-		if !required[name] {
+		name := label(m.Name)
+		if !required[m.Name] {
 			name += "?"
 		}
 		parts = append(parts, name+": "+d.typ(m.Value, depth+1))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// label writes the name of a member, in quotes where it would be read as
+// something else: as nothing, as two names, or as part of the notation.
+func label(name string) string {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`:;,?|=(){}[]<>"'`, r)
+	}) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 func rank(required bool) int {

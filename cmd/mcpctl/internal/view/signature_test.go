@@ -28,6 +28,11 @@ func TestSignature(t *testing.T) {
 		{"output", `{}`, `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, "t() → {n: integer}"},
 		{"output of any kind", `{}`, `{"type":"array","items":{"type":"string"}}`, "t() → string[]"},
 		{"allOf of itself", `{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}`, "", "t(a?: …)"},
+		{
+			"names that are no words",
+			`{"properties":{"":{"type":"string"},"a b":{},"x: string) → {y":{},"n\nl":{},"a.b":{},"--help":{},"$id":{}},"required":[""]}`, "",
+			`t("": string, "a b"?: any, "x: string) → {y"?: any, "n\nl"?: any, a.b?: any, --help?: any, $id?: any)`,
+		},
 		{"kinds over and over", `{"properties":{"a":{"type":["string","string","null"]}}}`, "", "t(a?: string|null)"},
 		{"too deep to read", strings.Repeat(`{"items":`, 600) + `{}` + strings.Repeat(`}`, 600), "", "t(…)"},
 	}
