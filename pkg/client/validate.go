@@ -52,14 +52,20 @@ type defaultValidator struct{ opts schema.Options }
 // Compile implements [Validator].
 func (v defaultValidator) Compile(raw json.RawMessage) (Checker, error) {
 	s, err := schema.Compile(raw, v.opts)
-	if _, ok := errors.AsType[*schema.BudgetError](err); ok {
-		return nil, errors.Join(ErrSchemaBudget, err)
+	if budget, ok := errors.AsType[*schema.BudgetError](err); ok {
+		return nil, budgetError{budget}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return compiledSchema{s}, nil
 }
+
+// budgetError says which budget it is, and not once more that it is one.
+type budgetError struct{ *schema.BudgetError }
+
+// Is makes it an [ErrSchemaBudget].
+func (budgetError) Is(target error) bool { return target == ErrSchemaBudget }
 
 type compiledSchema struct{ schema *schema.Schema }
 

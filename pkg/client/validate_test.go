@@ -39,6 +39,9 @@ func TestSchemasThatDoNotWork(t *testing.T) {
 		if !errors.Is(err, client.ErrSchemaBudget) || serverError(t, err).Class != client.ClassBudget || !ok || failed.Tool != tool || len(s.messages("tools/call")) != before {
 			t.Errorf("%s: %v", tool, err)
 		}
+		if text := err.Error(); strings.Count(text, "budget") != 1 || strings.Contains(text, "\n") {
+			t.Errorf("%s: it says so twice, or in two lines: %q", tool, text)
+		}
 		if _, err := srv.Call(t.Context(), client.Call{Tool: tool, NoValidate: true}); err != nil {
 			t.Errorf("%s, unchecked: %v", tool, err)
 		}
