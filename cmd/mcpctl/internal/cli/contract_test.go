@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/demo"
+	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/mcpctl/mcpctl/pkg/server"
 )
 
@@ -129,6 +130,23 @@ func TestExitCodePage(t *testing.T) {
 	for _, code := range precedence {
 		if !regexp.MustCompile(fmt.Sprintf(`(?m)^\|[\d, ]*\b%d\b[\d, ]*\|`, code)).Match(page) {
 			t.Errorf("docs/exit-codes.md does not explain %d", code)
+		}
+	}
+}
+
+// A program that reads errors finds every kind of a failed server on the page.
+func TestKindsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "output.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range []client.Class{
+		client.ClassNotFound, client.ClassSpawn, client.ClassExited, client.ClassDNS, client.ClassRefused, client.ClassTLS, client.ClassNetwork,
+		client.ClassRedirect, client.ClassBlocked, client.ClassHTTP, client.ClassAuth, client.ClassTimeout, client.ClassCancelled, client.ClassProtocol,
+		client.ClassRevision, client.ClassExpired, client.ClassSupport, client.ClassInput, client.ClassApproval, client.ClassBudget, client.ClassResult,
+	} {
+		if !bytes.Contains(page, []byte("`"+string(class)+"`")) {
+			t.Errorf("%s is not on the page", class)
 		}
 	}
 }
