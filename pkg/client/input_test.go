@@ -754,3 +754,34 @@ func TestURLElicitationRequired(t *testing.T) {
 		}
 	}
 }
+
+// A person who has seen the defaults may leave them out; the answer is checked
+// all the same.
+func TestInputAsIs(t *testing.T) {
+	for content, sent := range map[string]string{
+		`{"name":"Ada","size":"S"}`: `{"k":{"action":"accept","content":{"name":"Ada","size":"S"}}}`,
+		`{"size":"S"}`:              "",
+	} {
+		s := newSpy(false)
+		s.results["tools/call"] = func(params json.RawMessage) string {
+			if strings.Contains(string(params), "inputResponses") {
+				return `{"content":[]}`
+			}
+			return asks(`"s"`, question("k", "q", form))
+		}
+		srv := s.start(t, client.Options{}, func(spec *client.Spec) {
+			spec.Input = func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+				return &client.InputAnswer{Action: client.Accept, Content: json.RawMessage(content), AsIs: true}, nil
+			}
+		})
+		_, err := srv.Call(t.Context(), client.Call{Tool: "t"})
+		calls := s.messages("tools/call")
+		if sent == "" {
+			if _, ok := errors.AsType[*client.InputAnswerError](err); !ok || len(calls) != 1 {
+				t.Errorf("%s: %v, sent %v", content, err, calls)
+			}
+		} else if err != nil || len(calls) != 2 || calls[1].param("inputResponses") != sent {
+			t.Errorf("%s: %v, sent %v", content, err, calls)
+		}
+	}
+}

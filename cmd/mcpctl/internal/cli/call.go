@@ -45,8 +45,10 @@ A name that is repeated makes a list. --args gives a JSON object to begin with.
 What does not fit is refused before anything is sent. With --help behind a tool
 its arguments are shown.
 
-A server that asks a question in the middle of a call gets what --answer says,
-in the same notation; without it the call fails and shows the question.
+On a terminal missing arguments are asked for in a form, and so are questions
+that the server has in the middle of the call, and the approval that the
+configuration may want. Elsewhere, and with --no-input, nothing is asked:
+--answer answers questions, in the same notation, and --yes approves.
 
 Text is printed as it is; images, sounds and links are a line each, which names
 the type and size. --save writes them into files.
