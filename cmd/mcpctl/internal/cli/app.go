@@ -312,7 +312,7 @@ func (app *App) reportBeside(outputErr error, results []client.ServerResult, jso
 	if err == nil {
 		return outputErr
 	}
-	if outputErr != nil {
+	if outputErr != nil && !is[signalError](outputErr) { // which is told at the end
 		app.printError(outputErr, jsonOutput)
 	}
 	return err

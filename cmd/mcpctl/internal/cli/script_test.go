@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -206,6 +207,10 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if pid != 0 && alive(pid) {
 		ts.Fatalf("process %d is still there", pid)
+	}
+	said := regexp.MustCompile(`(?m)^mcpctl: (interrupted|terminated|hung up)$|"kind":"signal"`).FindAllString(stderr.String(), -1)
+	if len(args[2]) == 3 && len(said) != 1 { // 128 and more
+		ts.Fatalf("how it ended is said %d times:\n%s", len(said), stderr.String())
 	}
 }
 
