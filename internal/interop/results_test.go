@@ -25,7 +25,7 @@ func TestResults(t *testing.T) {
 		command string
 		want    string // a regular expression for the whole output
 	}{
-		{"call everything.get-tiny-image", `Here's .*\n` + image + `--save DIR writes it\]\nThe image .*\n`},
+		{"call everything.get-tiny-image", `Here's .*\n` + image + `--save DIR would keep it\]\nThe image .*\n`},
 		{"call everything.get-tiny-image --save DIR", `Here's .*\n` + image + `saved as DIR/image\.png\]\nThe image .*\n`},
 		{"call everything.get-annotated-message messageType=error includeImage=true --save DIR", `Error: Operation failed\n` + image + `saved as DIR/image-2\.png\]\n`},
 		{"call everything.get-tiny-image --images kitty", `(?s)Here's .*\]\n\x1b_Gf=100,q=2,a=T(,m=1)?;[^\x1b]+\x1b\\.*\nThe image .*\n`},

@@ -92,8 +92,8 @@ func (a *approver) describe(call client.Approval) {
 	if view.WriteJSON(&arguments, call.Arguments) == nil {
 		a.app.show(arguments.String())
 	}
-	if claims := claims(a.tool.Annotations); claims != "" {
-		fmt.Fprintf(a.app.Err, "The server claims: %s.\n", claims)
+	if claims := claims(a.tool.Annotations); len(claims) > 0 {
+		fmt.Fprintf(a.app.Err, "The server claims: %s.\n", strings.Join(claims, "; "))
 	} else {
 		fmt.Fprintf(a.app.Err, "The server does not say what it does to data.\n")
 	}

@@ -218,9 +218,9 @@ func toolNamed(s catalog.Server, name string) (catalog.Tool, error) {
 // refused says how a tool is called whose arguments do not fit.
 func (o *callOptions) refused(ctx context.Context, app *App, tool client.Tool, err error) error {
 	signature := notation(app.Err).Call(tool.Tool)
-	hint := "it is called so: " + signature
+	hint := "usage: " + signature
 	if u, ok := errors.AsType[usageError](err); ok && u.hint != "" {
-		hint = u.hint + " " + signature
+		hint = u.hint + " " + hint
 	}
 	return exampled{
 		usageError{fmt.Errorf("%s: %w", tool.QualifiedName(), err), hint},

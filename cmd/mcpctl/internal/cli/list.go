@@ -253,13 +253,13 @@ func (o *listOptions) listServer(b *strings.Builder, out *ui.Stream, offer, chos
 	if n < all {
 		count = fmt.Sprintf("%d of %s", n, count)
 	}
-	facts := []string{count, offer.Transport, offer.Server.ProtocolVersion, latency(offer.Duration)}
+	facts := []string{count, offer.Transport, "MCP " + offer.Server.ProtocolVersion, latency(offer.Duration)}
 	fmt.Fprintf(b, "%s  %s\n", out.Bold(ui.Clean(offer.Name)), out.Faint(strings.Join(facts, out.Sign(" · ", ", "))))
 	for _, i := range items(o.kind, notation(out), chosen) {
 		fmt.Fprintf(b, "  %s\n", out.Fit(out.Bold(ui.Clean(i.name))+ui.Clean(i.detail), 2))
 		text := out.Faint(ui.Clean(firstSentence(out, i.text)))
 		if i.claims != "" {
-			text = out.Yellow("["+i.claims+"]") + " " + text
+			text = claimed(out, i.claims) + " " + text
 		}
 		if text != "" {
 			fmt.Fprintf(b, "      %s\n", out.Fit(strings.TrimRight(text, " "), 6))
@@ -269,6 +269,18 @@ func (o *listOptions) listServer(b *strings.Builder, out *ui.Stream, offer, chos
 			writeSchema(b, "output", i.tool.OutputSchema)
 		}
 	}
+}
+
+// claimed is what a server says of a tool, the louder the more the tool can do.
+func claimed(out *ui.Stream, claims string) string {
+	paint := out.Yellow
+	switch {
+	case strings.HasPrefix(claims, destructive):
+		paint = out.Red
+	case strings.HasPrefix(claims, readOnly):
+		paint = out.Faint
+	}
+	return paint("[" + claims + "]")
 }
 
 func plural(n int, what string) string {
@@ -285,6 +297,12 @@ func latency(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
+// The hints that matter most.
+const (
+	readOnly    = "read-only"
+	destructive = "destructive"
+)
+
 // annotations names the hints that a tool gives. They are claims.
 func annotations(a catalog.Annotations) string {
 	var marks []string
@@ -297,11 +315,11 @@ func annotations(a catalog.Annotations) string {
 			marks = append(marks, no)
 		}
 	}
-	is(a.ReadOnlyHint, "read-only", "")
+	is(a.ReadOnlyHint, readOnly, "")
 	if a.ReadOnlyHint == nil || !*a.ReadOnlyHint {
 		// They mean something only for a tool that changes something
 		// (specification, ToolAnnotations).
-		is(a.DestructiveHint, "destructive", "additive")
+		is(a.DestructiveHint, destructive, "additive")
 		is(a.IdempotentHint, "idempotent", "")
 	}
 	is(a.OpenWorldHint, "open world", "")

@@ -39,7 +39,11 @@ func runStatus(ctx context.Context, app *App, o listOptions) error {
 func statusTable(out *ui.Stream, offers []view.Offer) string {
 	headings := []string{"SERVER", "STATE", "REVISION", "ERA", "VIA", "TIME"}
 	numeric := len(headings) - 1
-	headings = append(headings, "TOOLS", "RES", "TMPL", "PROMPTS") // the order of view.Kinds
+	kinds := []string{"TOOLS", "RESOURCES", "TEMPLATES", "PROMPTS"} // the order of view.Kinds
+	if out.Width > 0 && out.Width < 100 {
+		kinds[1], kinds[2] = "RES", "TMPL"
+	}
+	headings = append(headings, kinds...)
 	var rows []ui.Row
 	for _, o := range offers {
 		name := out.Bold(ui.Clean(o.Name))
@@ -68,6 +72,9 @@ func statusTable(out *ui.Stream, offers []view.Offer) string {
 // standard error.
 func shortReason(err error) string {
 	if e, ok := errors.AsType[*client.ServerError](err); ok {
+		if strings.Contains(e.Summary(), string(e.Class)) {
+			return e.Summary()
+		}
 		return fmt.Sprintf("%s: %s", e.Class, e.Summary())
 	}
 	return ui.Clean(err.Error())

@@ -67,9 +67,9 @@ func toolPage(out *ui.Stream, server string, t catalog.Tool, example string) str
 		// A result mostly has what it may have.
 		p.fields(2, fields, more, "", "optional")
 	}
-	if claims := claims(t.Annotations); claims != "" {
+	if claims := claims(t.Annotations); len(claims) > 0 {
 		p.heading("Claims of the server")
-		p.paragraphs(2, claims)
+		p.paragraphs(2, strings.Join(claims, "\n"))
 	}
 	if example != "" {
 		p.heading("Example")
@@ -108,7 +108,7 @@ func (p *page) fields(indent int, fields []view.Field, more bool, required, opti
 }
 
 // claims words the hints of a tool. Nobody checks them.
-func claims(a catalog.Annotations) string {
+func claims(a catalog.Annotations) []string {
 	var all []string
 	say := func(hint *bool, yes, no string) {
 		if hint != nil && *hint {
@@ -117,13 +117,13 @@ func claims(a catalog.Annotations) string {
 			all = append(all, no)
 		}
 	}
-	say(a.ReadOnlyHint, "it changes nothing", "it may change something")
+	say(a.ReadOnlyHint, "read-only: it changes nothing", "not read-only: it may change something")
 	if a.ReadOnlyHint == nil || !*a.ReadOnlyHint {
-		say(a.DestructiveHint, "what it does may destroy", "what it does only adds")
-		say(a.IdempotentHint, "calling it again changes no more", "calling it again may change more")
+		say(a.DestructiveHint, "destructive: it may delete or overwrite", "additive: it only adds")
+		say(a.IdempotentHint, "idempotent: the same call again changes no more", "not idempotent: the same call again may change more")
 	}
-	say(a.OpenWorldHint, "it deals with the world outside", "it stays within its own data")
-	return strings.Join(all, "; ")
+	say(a.OpenWorldHint, "open world: it deals with the world outside", "closed world: it stays within its own data")
+	return all
 }
 
 // serverPage describes a server.
@@ -135,7 +135,7 @@ func serverPage(out *ui.Stream, o view.Offer) string {
 	_ = json.Unmarshal(o.Server.Info, &info) // of which nothing is needed
 	p.line(0, strings.TrimSpace(out.Bold(ui.Clean(o.Name))+"  "+ui.Clean(strings.TrimSpace(cmp.Or(info.Title, info.Name)+" "+info.Version))))
 	revision := o.Server.ProtocolVersion
-	facts := []string{o.Transport, ui.Clean(revision) + " (" + view.Era(revision) + ")", latency(o.Duration)}
+	facts := []string{o.Transport, "MCP " + ui.Clean(revision) + " (" + view.Era(revision) + ")", latency(o.Duration)}
 	p.line(0, out.Faint(strings.Join(facts, out.Sign(" · ", ", "))))
 	if info.WebsiteURL != "" {
 		p.line(0, ui.Clean(info.WebsiteURL))

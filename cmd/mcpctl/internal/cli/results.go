@@ -97,10 +97,12 @@ func (r *resultFlags) screen(app *App, t *target, server string) *screen {
 
 // add appends a piece of content, with a line break at its end.
 func (s *screen) add(b *bytes.Buffer, p piece) {
-	text, image := s.words(p)
+	note, text, image := s.words(p)
 	if s.out.Terminal {
 		text = cleanLines(text)
 	}
+	// No text of a server looks like that, since it has no colours.
+	b.WriteString(s.out.Faint(ui.Clean(note)))
 	b.WriteString(text)
 	if !strings.HasSuffix(text, "\n") {
 		b.WriteByte('\n')
@@ -113,54 +115,54 @@ func (s *screen) add(b *bytes.Buffer, p piece) {
 	}
 }
 
-// words says a piece of content in words: text as it is, one line for anything
-// else, in a file too, and the data of an image.
-func (s *screen) words(p piece) (text string, image []byte) {
+// words says a piece of content in words: a note, on one line, for what is no
+// text and about what it is; the text as it is; and the data of an image.
+func (s *screen) words(p piece) (note, text string, image []byte) {
 	switch c := p.Content.(type) {
 	case *mcp.TextContent:
-		return c.Text, nil
+		return "", c.Text, nil
 	case *mcp.ImageContent:
-		return fileLine("image", c.MIMEType, len(c.Data), p.saved), c.Data
+		return fileLine("image", c.MIMEType, len(c.Data), p.saved), "", c.Data
 	case *mcp.AudioContent:
-		return fileLine("audio", c.MIMEType, len(c.Data), p.saved), nil
+		return fileLine("audio", c.MIMEType, len(c.Data), p.saved), "", nil
 	case *mcp.ResourceLink:
 		where := c.URI
 		if !strings.HasPrefix(where, "https://") && !strings.HasPrefix(where, "http://") {
 			where = s.read(where) // others may well be open to everybody
 		}
-		return ui.Clean("[" + strings.TrimSpace("link "+cmp.Or(c.Title, c.Name)) + "] " + where), nil
+		return "[" + strings.TrimSpace("link "+cmp.Or(c.Title, c.Name)) + "]", " " + ui.Clean(where), nil
 	case *mcp.EmbeddedResource:
 		switch r := c.Resource; {
 		case r == nil:
-			return "[resource without content]", nil
+			return "[resource without content]", "", nil
 		case r.Blob != nil:
-			line := fileLine("resource "+r.URI, r.MIMEType, len(r.Blob), p.saved)
+			note = fileLine("resource "+r.URI, r.MIMEType, len(r.Blob), p.saved)
 			if strings.HasPrefix(r.MIMEType, "image/") {
-				return line, r.Blob
+				image = r.Blob
 			}
-			return line, nil
+			return note, "", image
 		case p.saved != nil:
-			return fileLine("resource "+r.URI, r.MIMEType, len(r.Text), p.saved), nil
+			return fileLine("resource "+r.URI, r.MIMEType, len(r.Text), p.saved), "", nil
 		default:
-			return ui.Clean("["+strings.TrimSpace("resource "+r.URI+" "+r.MIMEType)+"]") + "\n" + r.Text, nil
+			return "[" + strings.TrimSpace("resource "+r.URI+" "+r.MIMEType) + "]", "\n" + r.Text, nil
 		}
 	case *client.UnknownContent:
 		if broken(c) {
-			return fmt.Sprintf("[broken content of kind %s; -o raw shows it]", c.Type), nil
+			return fmt.Sprintf("[broken content of kind %s; -o raw shows it]", c.Type), "", nil
 		}
-		return fmt.Sprintf("[content of the unknown kind %q; -o raw shows it]", c.Type), nil
+		return fmt.Sprintf("[content of the unknown kind %q; -o raw shows it]", c.Type), "", nil
 	default:
-		return fmt.Sprintf("[content of kind %T; -o raw shows it]", c), nil
+		return fmt.Sprintf("[content of kind %T; -o raw shows it]", c), "", nil
 	}
 }
 
 // fileLine stands for what is no text.
 func fileLine(what, media string, size int, saved *view.Saved) string {
-	where := "--save DIR writes it"
+	where := "--save DIR would keep it"
 	if saved != nil {
 		where = "saved as " + saved.Path
 	}
-	return ui.Clean(fmt.Sprintf("[%s; %s]", fileFacts(strings.TrimSpace(what+" "+media), size), where))
+	return fmt.Sprintf("[%s; %s]", fileFacts(strings.TrimSpace(what+" "+media), size), where)
 }
 
 func fileFacts(what string, size int) string { return what + ", " + byteSize(size) }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,7 @@ type maker struct {
 	*describer
 	space *subschema.Space
 	doc   *subschema.Document // nil if it cannot be compared
+	name  string              // of the member that a value is made for
 }
 
 // compile returns a schema for questions; any, if they cannot be answered.
@@ -129,7 +131,7 @@ func (m *maker) sample(v *schemadoc.Value, depth int) *schemadoc.Value {
 			return m.array(v, depth)
 		}
 	}
-	value := &schemadoc.Value{Kind: schemadoc.String, Text: text(said)}
+	value := &schemadoc.Value{Kind: schemadoc.String, Text: m.text(said)}
 	if v.Get("pattern") == nil {
 		return value
 	}
@@ -191,6 +193,7 @@ func (m *maker) object(v *schemadoc.Value, depth int) *schemadoc.Value {
 		if member == nil {
 			member = v.Get("additionalProperties")
 		}
+		m.name = name
 		object.Members = append(object.Members, schemadoc.Member{Name: name, Value: m.sample(member, depth+1)})
 	}
 	return object
@@ -239,6 +242,8 @@ func number(v *schemadoc.Value, integer bool) *schemadoc.Value {
 	return &schemadoc.Value{Kind: schemadoc.Number, Text: strconv.FormatFloat(n, 'f', -1, 64)}
 }
 
+var placeholder = regexp.MustCompile(`^[A-Z][A-Z0-9_-]{0,30}$`)
+
 // formats are texts of the formats of JSON Schema.
 var formats = map[string]string{
 	"date-time": "2026-01-31T12:00:00Z", "date": "2026-01-31", "time": "12:00:00Z", "duration": "P1D",
@@ -246,10 +251,15 @@ var formats = map[string]string{
 	"uri": "https://example.com/", "url": "https://example.com/", "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
 
-func text(said words) string {
+// text is a text of the format that is wanted, or one that shows that it is to
+// be replaced: the name of the member in capitals.
+func (m *maker) text(said words) string {
 	s, ok := formats[said.get("format").Str()]
 	if !ok {
-		s = "text"
+		s = strings.ToUpper(m.name)
+		if !placeholder.MatchString(s) {
+			s = "TEXT"
+		}
 	}
 	schema := said[len(said)-1]
 	const most = 200

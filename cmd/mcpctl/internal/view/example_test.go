@@ -23,13 +23,13 @@ func example(t *testing.T, input string) string {
 func TestExample(t *testing.T) {
 	tests := []struct{ name, input, want string }{
 		{"nothing required", `{"properties":{"a":{"type":"string"}}}`, `{}`},
-		{"kinds", `{"properties":{"s":{"type":"string"},"i":{"type":"integer"},"b":{"type":"boolean"},"n":{"type":["null","number"]},"a":{"type":"array","items":{"type":"string"}}},"required":["s","i","b","n","a"]}`, `{"a":["text"],"b":true,"i":1,"n":1,"s":"text"}`},
+		{"kinds", `{"properties":{"s":{"type":"string"},"i":{"type":"integer"},"b":{"type":"boolean"},"n":{"type":["null","number"]},"a":{"type":"array","items":{"type":"string"}}},"required":["s","i","b","n","a"]}`, `{"a":["A"],"b":true,"i":1,"n":1,"s":"S"}`},
 		{"what the schema says", `{"properties":{"a":{"const":3},"b":{"type":"string","default":"d"},"c":{"type":"string","examples":["e","f"]},"d":{"enum":["g","h"]}},"required":["a","b","c","d"]}`, `{"a":3,"b":"d","c":"e","d":"g"}`},
-		{"bounds", `{"properties":{"a":{"type":"integer","minimum":3.5},"b":{"type":"number","exclusiveMaximum":0},"c":{"type":"integer","minimum":10,"multipleOf":7},"d":{"type":"string","minLength":6},"e":{"type":"string","maxLength":2},"f":{"type":"array","items":{"type":"integer"},"minItems":2},"g":{"type":"array","maxItems":0}},"required":["a","b","c","d","e","f","g"]}`, `{"a":4,"b":-1,"c":14,"d":"textte","e":"te","f":[1,1],"g":[]}`},
+		{"bounds", `{"properties":{"a":{"type":"integer","minimum":3.5},"b":{"type":"number","exclusiveMaximum":0},"c":{"type":"integer","minimum":10,"multipleOf":7},"d":{"type":"string","minLength":6},"e":{"type":"string","maxLength":2},"f":{"type":"array","items":{"type":"integer"},"minItems":2},"g":{"type":"array","maxItems":0}},"required":["a","b","c","d","e","f","g"]}`, `{"a":4,"b":-1,"c":14,"d":"DDDDDD","e":"E","f":[1,1],"g":[]}`},
 		{"formats", `{"properties":{"a":{"type":"string","format":"date"},"b":{"type":"string","format":"email"}},"required":["a","b"]}`, `{"a":"2026-01-31","b":"ada@example.com"}`},
 		{"objects and references", `{"properties":{"a":{"$ref":"#/$defs/p"}},"required":["a"],"$defs":{"p":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x"]}}}`, `{"a":{"x":1}}`},
 		{"unions", `{"properties":{"a":{"anyOf":[{"type":"null"},{"type":"integer"}]}},"required":["a"]}`, `{"a":1}`},
-		{"compositions", `{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"integer"}},"required":["b","a"]}]}`, `{"a":"text","b":1}`},
+		{"compositions", `{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"integer"}},"required":["b","a"]}]}`, `{"a":"A","b":1}`},
 		{"a pattern", `{"properties":{"a":{"type":"string","pattern":"^[A-Z]{3}-[0-9]$"}},"required":["a"]}`, `{"a":"AAA-0"}`},
 		{"one of two", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"a":"x"}`},
 		{"none", `{"properties":{"a":false},"required":["a"]}`, ``},
