@@ -443,7 +443,7 @@ func TestApproval(t *testing.T) {
 		return startConsole(t, dir, nil, append([]string{"call", "--config", "mcp.json"}, args...)...)
 	}
 	c := start("some.t", `path:="x\u001b[31my"`)
-	c.shows("some is to call the tool t:\n  {\n    \"path\": \"x\\u001b[31my\"\n  }\nThe server claims: what it does may destroy.\nCall it? [y/N]")
+	c.shows("some is to call the tool t:\n  {\n    \"path\": \"x\\u001b[31my\"\n  }\nThe server claims: destructive: it may delete or overwrite.\nCall it? [y/N]")
 	c.types("y\n")
 	if got := c.ends(0); !strings.HasSuffix(got, "called\n") {
 		t.Errorf("shown:\n%s", got)
