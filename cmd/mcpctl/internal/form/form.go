@@ -147,6 +147,12 @@ func newForm(t Terminal, q Question) (*form, error) {
 			given = f.given[at].Raw
 		}
 		field.settle(slices.Contains(required, p.Name), given)
+		if field.typed != t.Clean(field.typed) {
+			// It cannot be shown and edited as it is.
+			if field.typed = ""; given != nil {
+				continue
+			}
+		}
 		f.fields = append(f.fields, field)
 	}
 	if q.Refusable {
