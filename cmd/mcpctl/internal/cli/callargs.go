@@ -59,7 +59,7 @@ type argumentReader struct {
 	root  *schemadoc.Value // the input schema
 	stdin bool             // whether standard input was read
 	given map[string]bool  // paths that a word has set
-	steps int              // schemas looked at, which references can multiply
+	steps int              // schemas looked at for a word, which references can multiply
 }
 
 // readArguments returns the JSON object that base and words stand for, typed by
@@ -98,6 +98,7 @@ func (r *argumentReader) word(ctx context.Context, args *object, word string) er
 	if !ok || key == "" || key == ":" {
 		return usagef("%q is no argument: write name=value, or name:=JSON", clip(word))
 	}
+	r.steps = 0
 	key, isJSON := strings.CutSuffix(key, ":")
 	path, schema, err := r.find(key)
 	if err != nil {
@@ -213,7 +214,7 @@ func open(schema *schemadoc.Value) bool {
 // maxPath bounds how deep a key may lead.
 const maxPath = 64
 
-// maxSteps bounds how many schemas are looked at for all arguments.
+// maxSteps bounds how many schemas are looked at for one word.
 const maxSteps = 10_000
 
 // maxReferences bounds how many references are followed in a row.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -93,6 +94,15 @@ func TestReadArguments(t *testing.T) {
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s %s: %s, %v; want %s", test.words, test.base, got, err, test.want)
 		}
+	}
+}
+
+// However many words there are, the last one is typed like the first.
+func TestVeryManyWords(t *testing.T) {
+	words := slices.Repeat([]string{"ids=1"}, maxSteps+10)
+	got, err := readArguments(t.Context(), new(App), json.RawMessage(argumentSchema), "", words)
+	if err != nil || strings.Count(string(got), "1") != len(words) {
+		t.Errorf("%.300s, %.300v", got, err)
 	}
 }
 
