@@ -2,8 +2,10 @@ package form
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -16,7 +18,7 @@ import (
 // draw shows the form until it is sent, refused or left.
 func (f *form) draw(ctx context.Context) (Action, error) {
 	if len(f.fields) > 0 && f.fields[0].name != "" || f.question.Refusable {
-		f.say("Esc leaves the form.\n")
+		f.say("\n%s\n", f.keys())
 	}
 	for {
 		action := Accept
@@ -40,6 +42,19 @@ func (f *form) draw(ctx context.Context) (Action, error) {
 			return Cancel, nil
 		}
 	}
+}
+
+// keys says how the form is filled in. Fields may be out of sight, so it counts
+// them.
+func (f *form) keys() string {
+	var words []string
+	if n := len(f.fields); n > 1 {
+		words = append(words, fmt.Sprintf("%d fields.", n), "Enter: next; Shift-Tab: back;")
+	}
+	if slices.ContainsFunc(f.fields, func(field *field) bool { return field.kind == many }) {
+		words = append(words, "Space: tick;")
+	}
+	return strings.Join(append(words, "Esc leaves the form."), " ")
 }
 
 // page is the form of the question.
@@ -198,7 +213,7 @@ func (f *form) show(ctx context.Context, page *huh.Form) (left bool, err error) 
 		defer own.over.Store(true)
 		in = own
 	}
-	p := &program{form: page.WithTheme(huh.ThemeFunc(theme)), above: f.question.Above + 1}
+	p := &program{form: page.WithTheme(huh.ThemeFunc(theme)), above: f.question.Above + 2}
 	_, err = tea.NewProgram(p,
 		tea.WithContext(ctx),
 		tea.WithInput(in),

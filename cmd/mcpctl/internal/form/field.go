@@ -330,7 +330,13 @@ func typesOf(v *schemadoc.Value) []string {
 // limits says in words what a schema demands.
 func limits(v *schemadoc.Value) string {
 	var parts []string
-	if format := v.Get("format").Str(); format != "" {
+	switch format := v.Get("format").Str(); format {
+	case "":
+	case "date":
+		parts = append(parts, "a date such as 2026-01-31")
+	case "date-time":
+		parts = append(parts, "a time such as 2026-01-31T12:00:00Z")
+	default:
 		parts = append(parts, format)
 	}
 	for _, l := range []struct{ low, high, unit string }{
