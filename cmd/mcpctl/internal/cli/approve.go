@@ -93,7 +93,7 @@ func (a *approver) describe(call client.Approval) {
 		a.app.show(arguments.String())
 	}
 	if claims := claims(a.tool.Annotations); len(claims) > 0 {
-		fmt.Fprintf(a.app.Err, "The server claims: %s.\n", strings.Join(claims, "; "))
+		fmt.Fprintln(a.app.Err, a.app.Err.Wrap("The server claims: "+strings.Join(claims, "; ")+".", 0))
 	} else {
 		fmt.Fprintf(a.app.Err, "The server does not say what it does to data.\n")
 	}
