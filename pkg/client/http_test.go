@@ -143,9 +143,8 @@ func TestDiscoverHTTP(t *testing.T) {
 			class: client.ClassAuth, message: "srv: tools/list: login needed", status: 401,
 		},
 		{
-			name: "tool without a name", handler: mcptest.Modern(mcptest.Tool("a"), `{"inputSchema":{}}`),
-			revision: "2026-07-28", transport: "streamable-http",
-			class: client.ClassProtocol, message: "srv: tools/list: tool 2: tool definition without a name",
+			name: "tools without a name are no reason to lose the others", handler: mcptest.Modern(`{"inputSchema":{}}`, mcptest.Tool("a"), `7`, `{"name":7}`),
+			tools: "a", revision: "2026-07-28", transport: "streamable-http",
 		},
 		{
 			name: "no list", handler: &mcptest.Script{Discover: mcptest.DiscoverResult, List: func(*string) string { return `{"tools":{}}` }},

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -249,20 +251,44 @@ func (s *session) listTools(ctx context.Context) ([]catalog.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools := make([]catalog.Tool, len(items))
+	tools := make([]catalog.Tool, 0, len(items))
+	var left leftOut
 	for i, item := range items {
-		if tools[i], err = catalog.ParseTool(item); err != nil {
-			return nil, protocolErrorf("tool %d: %v", i+1, err)
+		tool, err := catalog.ParseTool(item)
+		if err != nil {
+			left.add(i, err.Error())
+			continue
 		}
-		if problem := tools[i].Problem; problem != "" {
+		if tool.Problem != "" {
 			// No warning: the caller has it with the tool, and may filter.
-			s.server.log.Info("tool is not to be offered", "tool", tools[i].Name, "reason", problem)
+			s.server.log.Info("tool is not to be offered", "tool", tool.Name, "reason", tool.Problem)
 		}
+		tools = append(tools, tool)
 	}
+	left.warn(s.server.log, toolListing)
 	// Sorts, and marks tools that have a name in common.
 	tools = catalog.New(catalog.Server{Name: s.server.Name(), Tools: tools}).Servers[0].Tools
 	s.server.lists.setTools(tools)
 	return tools, nil
+}
+
+// leftOut counts the items of a list that do not have the shape of one. They
+// are no reason to lose the others.
+type leftOut struct {
+	n     int
+	first string
+}
+
+func (l *leftOut) add(i int, reason string) {
+	if l.n++; l.n == 1 {
+		l.first = fmt.Sprintf("item %d: %s", i+1, reason)
+	}
+}
+
+func (l *leftOut) warn(log *slog.Logger, list listing) {
+	if l.n > 0 {
+		log.Warn("items of "+list.what+" are left out", "number", l.n, "first", l.first)
+	}
 }
 
 // tool returns the definition of a tool, asking for the list if it is not

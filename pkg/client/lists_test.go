@@ -182,7 +182,7 @@ func TestListPages(t *testing.T) {
 			"empty":      {`{"resources":[{"uri":"a","name":"a"}],"nextCursor":""}`, `{"resources":[{"uri":"b","name":"b"}]}`, 0, ""},
 			"repeated":   {`{"resources":[],"nextCursor":"x"}`, `{"resources":[],"nextCursor":"x"}`, 0, "repeats a cursor"},
 			"no list":    {`{"resources":7}`, ``, 0, "has no list"},
-			"odd item":   {`{"resources":[{"uri":7}]}`, ``, 0, "does not have the shape"},
+			"odd item":   {`{"resources":[{"uri":7},{"uri":"a://b","name":"b"},8]}`, ``, 1, ""},
 			"odd cursor": {`{"resources":[],"nextCursor":7}`, ``, 0, "is no string"},
 		} {
 			s.results["resources/list"] = func(params json.RawMessage) string {

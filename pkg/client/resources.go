@@ -100,14 +100,17 @@ func listItems[T, R any](ctx context.Context, s *Server, l listing, wrap func(*T
 		if err != nil {
 			return err
 		}
-		all = make([]R, len(items))
+		all = make([]R, 0, len(items))
+		var left leftOut
 		for i, raw := range items {
 			item := new(T)
 			if json.Unmarshal(raw, item) != nil {
-				return protocolErrorf("item %d of %s does not have the shape of one", i+1, l.what)
+				left.add(i, "it does not have the shape of one")
+				continue
 			}
-			all[i] = wrap(item, raw)
+			all = append(all, wrap(item, raw))
 		}
+		left.warn(s.log, l)
 		return nil
 	})
 	if err != nil {

@@ -82,7 +82,7 @@ func newCallCmd(app *App) *cobra.Command {
 		Example: callExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.words = o.split(cmd, args)
-			if len(o.words) == 0 {
+			if len(o.words) == 0 || o.words[0] == "" {
 				return usagef("there is no tool to call")
 			}
 			o.tool, o.words = o.words[0], o.words[1:]

@@ -472,7 +472,7 @@ func TestLoadFile(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	names := []string{"command", "env", "timeout", "url", "weather"}
+	names := []string{"command", "env", "timeout", "url", "weather", "é"}
 	for name, want := range map[string]string{
 		"comand": "command", "COMMAND": "command", "wether": "weather", "weathre": "weather",
 		"dev": "", "slack": "", "": "", "x": "", strings.Repeat("weather", 100): "",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 )
@@ -21,7 +22,8 @@ func Nearest(name string, candidates []string) string {
 			continue
 		}
 		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(c))
-		if d < bestDistance && d < len(c) {
+		// Something must be left of both.
+		if d < bestDistance && d < min(utf8.RuneCountInString(c), utf8.RuneCountInString(name)) {
 			best, bestDistance = c, d
 		}
 	}
