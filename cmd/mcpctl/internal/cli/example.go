@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/internal/schemadoc"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
@@ -50,7 +51,8 @@ func (t *target) exampleRead(app *App, server, uri string) string {
 	return t.example(app, append(words, uri))
 }
 
-// example writes words, and the command behind --, as a line for a shell.
+// example writes words, and the command behind --, as a line for a shell. It
+// is empty where they cannot be shown as they are.
 func (t *target) example(app *App, words []string) string {
 	if t.command != nil {
 		words = append(append(words, "--"), t.command...)
@@ -58,7 +60,11 @@ func (t *target) example(app *App, words []string) string {
 	for i, word := range words {
 		words[i] = shellQuote(word)
 	}
-	return app.secrets.String(strings.Join(words, " "))
+	line := app.secrets.String(strings.Join(words, " "))
+	if ui.Clean(line) != line {
+		return "" // what is shown of it would be something else
+	}
+	return line
 }
 
 // exampleWords writes arguments as words that call reads as those very

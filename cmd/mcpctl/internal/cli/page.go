@@ -16,8 +16,16 @@ import (
 // page is a text of headings, paragraphs and indented lists.
 type page struct {
 	strings.Builder
-	out *ui.Stream
+	out    *ui.Stream
+	listed int // members
 }
+
+// Nobody reads more; -o json has all of it.
+const (
+	mostText   = 20_000 // bytes of one text
+	mostListed = 500    // members on a page
+	mostPage   = 200_000
+)
 
 func (p *page) line(indent int, text string) {
 	fmt.Fprintf(p, "%s%s\n", strings.Repeat(" ", indent), text)
@@ -27,6 +35,9 @@ func (p *page) heading(text string) { fmt.Fprintf(p, "\n%s\n", p.out.Bold(text))
 
 // paragraphs writes text of a server, wrapped, with its own line breaks.
 func (p *page) paragraphs(indent int, text string) {
+	if len(text) > mostText {
+		text = strings.ToValidUTF8(text[:mostText], "") + p.out.Ellipsis()
+	}
 	blank := true // no empty lines at the beginning, and never two
 	for line := range strings.SplitSeq(cleanLines(strings.TrimSpace(text)), "\n") {
 		line = strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " ")
@@ -82,6 +93,10 @@ func toolPage(out *ui.Stream, server string, t catalog.Tool, example string) str
 // those that need not.
 func (p *page) fields(indent int, fields []view.Field, more bool, required, optional string) {
 	for _, f := range fields {
+		if p.listed++; p.listed > mostListed || p.Len() > mostPage {
+			more = true
+			break
+		}
 		facts := []string{ui.Clean(f.Type)}
 		switch {
 		case f.Required && required != "":

@@ -128,7 +128,7 @@ func (s *screen) words(p piece) (note, text string, image []byte) {
 	case *mcp.ResourceLink:
 		where := c.URI
 		if !strings.HasPrefix(where, "https://") && !strings.HasPrefix(where, "http://") {
-			where = s.read(where) // others may well be open to everybody
+			where = cmp.Or(s.read(where), where) // others may well be open to everybody
 		}
 		return "[" + strings.TrimSpace("link "+cmp.Or(c.Title, c.Name)) + "]", " " + ui.Clean(where), nil
 	case *mcp.EmbeddedResource:
