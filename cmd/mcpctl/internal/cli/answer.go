@@ -51,12 +51,22 @@ type answerer struct {
 	failed error
 }
 
-// options are those of a client that can be asked, if anything answers.
+// options are those of a client that can be asked, also where nobody is there
+// to answer: servers hide the tools that ask from clients that cannot be asked,
+// or do without the answer what should not be done without.
 func (a *answerer) options() client.Options {
-	if !a.flags() && !a.app.Interactive {
-		return client.Options{}
-	}
 	return client.Options{Handlers: client.Handlers{Input: a.answer, InputURL: a.app.Interactive}}
+}
+
+// unasked are the options of a client that is shown the same as one that can
+// be asked, and answers nothing.
+func (app *App) unasked() client.Options {
+	return client.Options{Handlers: client.Handlers{
+		Input: func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+			return &client.InputAnswer{Action: client.Cancel}, nil
+		},
+		InputURL: app.Interactive,
+	}}
 }
 
 func (a *answerer) flags() bool { return a.base != "" || len(a.words) > 0 }
@@ -99,8 +109,16 @@ func (a *answerer) answer(ctx context.Context, r *client.InputRequest) (*client.
 	if r.URL != "" {
 		ask = a.visit
 	}
-	answer, err := ask(ctx, r)
+	var answer *client.InputAnswer
+	var err error
+	if a.flags() || a.app.Interactive {
+		answer, err = ask(ctx, r)
+	} else {
+		err = &client.InputRequiredError{Server: r.Server, Method: r.Method, Target: r.Target, Requests: []*client.InputRequest{r}}
+	}
 	switch {
+	case is[*client.InputRequiredError](err):
+		a.failed = hinted{fmt.Errorf("%s: %w: %w", r.Server, client.ErrInputRequired, err), answerHint(r)}
 	case is[signalError](err):
 		return &client.InputAnswer{Action: client.Cancel}, nil // the call ends by its context
 	case err != nil && ctx.Err() == nil:
@@ -108,6 +126,10 @@ func (a *answerer) answer(ctx context.Context, r *client.InputRequest) (*client.
 		if a.failed == nil {
 			a.failed = hinted{fmt.Errorf("%s: %w: %w", r.Server, client.ErrInputRequired, err), answerHint(r)}
 		}
+	}
+	if a.failed != nil && r.Key == "" {
+		// What older servers get anyway; that it failed is told at the end.
+		return &client.InputAnswer{Action: client.Cancel}, nil
 	}
 	return answer, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
@@ -180,6 +181,9 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 		return printErr
 	}
 	if err == nil && result.IsError {
+		if !o.showsText() {
+			return negativeError{fmt.Sprintf("%s: the tool failed: %s", tool.QualifiedName(), clip(contentText(result)))}
+		}
 		return quietError{negativeError{"the tool failed"}}
 	}
 	return err
@@ -220,7 +224,11 @@ func (o *callOptions) refused(ctx context.Context, app *App, tool client.Tool, e
 	signature := notation(app.Err).Call(tool.Tool)
 	hint := "usage: " + signature
 	if u, ok := errors.AsType[usageError](err); ok && u.hint != "" {
-		hint = u.hint + " " + hint
+		separator := "; "
+		if strings.HasSuffix(u.hint, "?") {
+			separator = " "
+		}
+		hint = u.hint + separator + hint
 	}
 	return exampled{
 		usageError{fmt.Errorf("%s: %w", tool.QualifiedName(), err), hint},
@@ -237,6 +245,21 @@ func progressText(tool string, p client.Progress) string {
 		text += " " + p.Message
 	}
 	return ui.Clean(text)
+}
+
+// showsText reports whether the output has the text of a result, whatever else
+// it has.
+func (o *callOptions) showsText() bool { return o.jq == "" && o.output != "structured" }
+
+// contentText is the text of a result, on one line.
+func contentText(result *client.Result) string {
+	var words []string
+	for _, c := range result.Content {
+		if text, ok := c.(*mcp.TextContent); ok {
+			words = append(words, strings.Fields(text.Text)...)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // show prints a result.
@@ -272,6 +295,8 @@ func (o *callOptions) show(ctx context.Context, app *App, server, tool string, r
 			v := view.NewCall(server, tool, result.IsError, result.Raw)
 			v.Saved = saved
 			return v, nil
+		case !has && result.IsError:
+			return nil, nil // why is told at the end
 		case !has:
 			return nil, hinted{negativeError{fmt.Sprintf("%s.%s: the result has no structured content", server, tool)}, "-o text or -o json shows what it has"}
 		}

@@ -310,7 +310,7 @@ func (r *argumentReader) typed(schema *schemadoc.Value, text string) (any, error
 		}
 		return []any{one}, nil
 	}
-	return nil, fmt.Errorf("it takes %s, and %q is none", strings.Join(slices.Compact(types), " or "), clip(text))
+	return nil, fmt.Errorf("it takes %s, not %q", strings.Join(slices.Compact(types), " or "), clip(text))
 }
 
 // items returns the schema of the items of an array.

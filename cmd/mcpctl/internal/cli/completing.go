@@ -210,7 +210,7 @@ func (q *completing) ask(name string) (u schemacache.Update, err error) {
 	if err != nil {
 		return u, err
 	}
-	c, err := q.app.open(q.ctx, specs, client.Options{})
+	c, err := q.app.open(q.ctx, specs, q.app.unasked())
 	if err != nil {
 		return u, err
 	}

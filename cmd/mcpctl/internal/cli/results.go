@@ -64,7 +64,7 @@ func (r *resultFlags) print(ctx context.Context, app *App, pieces []piece, asTex
 			return asText()
 		}
 		v, err := asJSON(saved)
-		if err != nil {
+		if v == nil || err != nil {
 			return err
 		}
 		return r.write(ctx, app, v)

@@ -63,6 +63,9 @@ func MainWith(files atomicfile.Options) (code int) {
 // client needs less to end its servers.
 const orderly = 6 * time.Second
 
+// echo is how long after a signal another one counts as the same.
+const echo = 300 * time.Millisecond
+
 // withSignals ends the context with a [signalError] when the process is
 // interrupted, terminated or hung up.
 func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
@@ -77,10 +80,17 @@ func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 		e := signalError{s.(syscall.Signal)}
 		cancel(e)
 		// Ending in order takes a few seconds at most. Whoever asks again, or
-		// waits longer than that, gets an end without order.
-		select {
-		case _, ok = <-c:
-		case <-time.After(orderly):
+		// waits longer than that, gets an end without order. Some parents pass
+		// on a signal that the whole group has got; that is not asking again.
+		asked := time.Now()
+		late := time.After(orderly)
+		for again := true; again; {
+			select {
+			case _, ok = <-c:
+				again = ok && time.Since(asked) < echo
+			case <-late:
+				again = false
+			}
 		}
 		if ok {
 			os.Exit(exitCode(e))

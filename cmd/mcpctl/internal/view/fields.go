@@ -197,7 +197,7 @@ func (w words) facts() []string {
 		all = append(all, text)
 	}
 	if f := w.get("format").Str(); f != "" {
-		all = append(all, "a "+f)
+		all = append(all, "format "+f)
 	}
 	between("minimum", "maximum", "")
 	if v := w.get("exclusiveMinimum"); v.Is(schemadoc.Number) {

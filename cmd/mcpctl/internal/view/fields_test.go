@@ -30,7 +30,7 @@ func TestArguments(t *testing.T) {
 		},
 		{
 			"one composition", `{"properties":{"a":{"allOf":[{"type":"string","format":"uri"}],"default":null}}}`,
-			[]Field{{Name: "a", Type: "string", Facts: []string{"a uri", "default null"}}},
+			[]Field{{Name: "a", Type: "string", Facts: []string{"format uri", "default null"}}},
 		},
 		{
 			"bounds", `{"properties":{"a":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1e3,"multipleOf":0.50},"b":{"type":"string","minLength":1},"c":{"type":"string","maxLength":2},"d":{"type":"integer","exclusiveMinimum":true}}}`,
