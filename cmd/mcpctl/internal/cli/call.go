@@ -13,6 +13,7 @@ import (
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
 	"github.com/mcpctl/mcpctl/pkg/catalog"
+	"github.com/mcpctl/mcpctl/internal/schemadoc"
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -48,11 +49,13 @@ its arguments are shown.
 
 On a terminal missing arguments are asked for in a form, and so are questions
 that the server has in the middle of the call, and the approval that the
-configuration may want. Elsewhere, and with --no-input, nothing is asked:
+configuration (approval in mcp.json) may want. Elsewhere, and with --no-input, nothing is asked:
 --answer answers questions, in the same notation, and --yes approves.
 
 Text is printed as it is; images, sounds and links are a line each, which names
-the type and size. --save writes them into files.
+the type and size. --save writes them into files. --jq filters what -o json
+prints, an object with the result in it, or with -o structured the structured
+content alone.
 
 The exit code is 1 if the tool says that it failed.`
 
@@ -247,6 +250,15 @@ func progressText(tool string, p client.Progress) string {
 	return ui.Clean(text)
 }
 
+// onlyMember returns the value of an object's only member, nil if there is no
+// such.
+func onlyMember(raw json.RawMessage) json.RawMessage {
+	if members := schemadoc.SplitValid(raw); len(members) == 1 {
+		return members[0].Raw
+	}
+	return nil
+}
+
 // showsText reports whether the output has the text of a result, whatever else
 // it has.
 func (o *callOptions) showsText() bool { return o.jq == "" && o.output != "structured" }
@@ -272,13 +284,19 @@ func (o *callOptions) show(ctx context.Context, app *App, server, tool string, r
 	return o.print(ctx, app, pieces, func() error {
 		var b bytes.Buffer
 		s := o.screen(app, &o.target, server)
+		said := false // what is structured is in a text
 		for _, p := range pieces {
-			if text, ok := p.Content.(*mcp.TextContent); ok && has && sameJSON(text.Text, structured) {
-				continue // servers repeat it for clients that know no structure
+			if text, ok := p.Content.(*mcp.TextContent); ok && has {
+				// Servers repeat it for clients that know no structure.
+				if sameJSON(text.Text, structured) || sameJSON(text.Text, onlyMember(structured)) {
+					continue
+				}
+				var only string
+				said = said || json.Unmarshal(onlyMember(structured), &only) == nil && only == text.Text
 			}
 			s.add(&b, p)
 		}
-		if has {
+		if has && !said {
 			var text bytes.Buffer
 			if err := view.WriteJSON(&text, structured); err != nil {
 				return err

@@ -26,6 +26,8 @@ func TestContent(t *testing.T) {
 		"escapes, shown":   {[]mcp.Content{&mcp.TextContent{Text: "a\tb\n\x1b[31mred\r\nx\ry\u202e"}}, nil, true, "a\tb\n·[31mred\nx y·\n"},
 		"structured":       {nil, structured, false, "{\n  \"a\": [\n    1.50,\n    null\n  ]\n}\n"},
 		"structured twice": {[]mcp.Content{&mcp.TextContent{Text: `{"a":[1.50,null]}`}}, structured, false, "{\n  \"a\": [\n    1.50,\n    null\n  ]\n}\n"},
+		"its only member":  {[]mcp.Content{&mcp.TextContent{Text: "[1.50, null]"}}, structured, false, "{\n  \"a\": [\n    1.50,\n    null\n  ]\n}\n"},
+		"its only text":    {[]mcp.Content{&mcp.TextContent{Text: "a\nb"}}, json.RawMessage(`{"content":"a\nb"}`), false, "a\nb\n"},
 		"both":             {[]mcp.Content{&mcp.TextContent{Text: "see"}}, json.RawMessage("7"), false, "see\n7\n"},
 		"image":            {[]mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 1500)}}, nil, false, "[image image/png, 1.5 kB; --save DIR would keep it]\n"},
 		"audio":            {[]mcp.Content{&mcp.AudioContent{MIMEType: "audio/wav", Data: make([]byte, 3)}}, nil, false, "[audio audio/wav, 3 bytes; --save DIR would keep it]\n"},

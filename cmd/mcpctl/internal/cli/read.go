@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
@@ -61,6 +63,9 @@ func newReadCmd(app *App) *cobra.Command {
 func runRead(ctx context.Context, app *App, o readOptions) error {
 	if err := o.resultFlags.check(); err != nil {
 		return err
+	}
+	if variable := regexp.MustCompile(`\{[^{}]*\}`).FindString(o.uri); variable != "" {
+		return usageError{fmt.Errorf("%s is a template and no URI", clip(o.uri)), "put a value in the place of " + clip(variable)}
 	}
 	// A URI is no name: what it begins with says nothing about servers.
 	spec, _, err := o.one(ctx, app, "")
@@ -230,12 +235,25 @@ func (o *promptOptions) arguments(ctx context.Context, app *App, prompts []clien
 		}
 		for _, a := range required {
 			if _, ok := values[a]; !ok {
-				return nil, usagef("%s.%s: missing %q", server, name, a)
+				return nil, usageError{fmt.Errorf("%s.%s: missing %q", server, name, a), "usage: " + promptUsage(p)}
 			}
 		}
 		return values, nil
 	}
 	return nil, suggest(fmt.Errorf("%s: no such prompt: %s", server, clip(name)), name, names)
+}
+
+// promptUsage is a prompt with the names of its arguments.
+func promptUsage(p client.Prompt) string {
+	words := []string{p.Name}
+	for _, a := range p.Arguments {
+		word := a.Name + "=" + strings.ToUpper(a.Name)
+		if !a.Required {
+			word = "[" + word + "]"
+		}
+		words = append(words, word)
+	}
+	return ui.Clean(clip(strings.Join(words, " ")))
 }
 
 func (o *promptOptions) show(ctx context.Context, app *App, server, name string, result *client.PromptResult) error {

@@ -11,13 +11,16 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/internal/atomicfile"
 	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Main runs the program on the process's own streams and returns its exit
@@ -128,12 +131,38 @@ func (app *App) Run(ctx context.Context, args []string, stdout io.Writer, stderr
 		return exitCode(gone) // nobody listens
 	}
 	if !*started && !is[usageError](err) {
-		err = usageError{err, fmt.Sprintf("%q shows how it is used", ran.CommandPath()+" --help")}
+		err = usageError{err, usageHint(ran, args, err)}
 	}
 	if !is[printedError](err) && !is[quietError](err) {
 		app.printError(err, wantsJSON(ran))
 	}
 	return exitCode(err)
+}
+
+// usageHint says what to do about a command line that cobra refused.
+func usageHint(ran *cobra.Command, args []string, err error) string {
+	hint := fmt.Sprintf("%q shows how it is used", ran.CommandPath()+" --help")
+	var flags, commands []string
+	ran.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	for _, c := range ran.Commands() {
+		commands = append(commands, c.Name())
+	}
+	unknown, isFlag := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if near := config.Nearest(unknown, flags); isFlag && near != "" {
+		return "did you mean --" + near + "?"
+	}
+	switch {
+	case isFlag && (ran.Name() == "call" || ran.Name() == "prompt"):
+		return "arguments are written name=value; " + hint
+	case strings.Contains(err.Error(), "missing unit in duration"):
+		return "a time has a unit, such as 5s or 2m"
+	}
+	if len(args) > 0 && strings.HasPrefix(err.Error(), "unknown command") {
+		if near := config.Nearest(args[0], commands); near != "" {
+			return "did you mean mcpctl " + near + "?"
+		}
+	}
+	return hint
 }
 
 // quietError decides the exit code and has nothing to say.

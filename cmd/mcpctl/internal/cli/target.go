@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -183,7 +184,10 @@ func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (c
 				hint = fmt.Sprintf("did you mean the server %s?", near)
 			}
 			problem := fmt.Errorf("%s does not begin with the name of a server", clip(ref))
-			if ref == "" {
+			switch {
+			case slices.Contains(enabled, ref):
+				problem, hint = fmt.Errorf("%s is a server, and nothing of it is named", ref), "put what is meant behind its name and a dot: "+ref+".NAME"
+			case ref == "":
 				problem = errors.New("several servers are configured; -s says which is meant")
 			}
 			return client.Spec{}, "", usageError{problem, hint}

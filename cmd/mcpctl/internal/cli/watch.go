@@ -27,6 +27,9 @@ const watchLong = `Prints a line of JSON whenever a list of a server has changed
 resources or prompts, and with --resource whenever that resource has, until it is
 interrupted. A connection that breaks is made anew.
 
+A server that is a command is started for the watch alone: it tells about what
+happens in that process, and not about what another one of it changes.
+
 What a server does not tell about is left out; where there is nothing that it
 tells about, that is an error. Standard error says what is watched.`
 
