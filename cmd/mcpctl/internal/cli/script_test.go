@@ -189,7 +189,7 @@ func exitcode(ts *testscript.TestScript, neg bool, args []string) {
 
 // signalled runs a command, waits until a file is there, sends a signal, and
 // checks the exit code and that the process whose number the file holds is
-// gone: signal NAME FILE N cmd args...
+// gone: signal NAME[+NAME] FILE N cmd args...
 func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: signal NAME FILE N command args...")
@@ -200,7 +200,9 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Stderr = &stderr
 	ts.Check(cmd.Start())
 	pid := waitForPID(ts, ts.MkAbs(args[1]))
-	ts.Check(cmd.Process.Signal(signals[args[0]]))
+	for name := range strings.SplitSeq(args[0], "+") {
+		ts.Check(cmd.Process.Signal(signals[name]))
+	}
 	err := cmd.Wait()
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[2] {
 		ts.Fatalf("exit code %s (%v), want %s\n%s", got, err, args[2], stderr.String())
