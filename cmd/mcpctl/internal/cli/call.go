@@ -164,6 +164,9 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 		OnProgress: func(p client.Progress) {
 			text := progressText(tool.Name, p)
 			progress.Store(&text)
+			if !app.Err.Terminal {
+				app.Log.Info("progress", "server", server, "text", text)
+			}
 		},
 	})
 	if errors.Is(err, client.ErrInvalidArguments) {

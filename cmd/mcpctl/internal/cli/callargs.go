@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -115,7 +117,13 @@ func (r *argumentReader) word(ctx context.Context, args *object, word string) er
 		}
 		typed = json.RawMessage(text)
 	} else if typed, err = r.typed(schema, text); err != nil {
-		return usagef("argument %s: %w", key, err)
+		e := usageError{err: fmt.Errorf("argument %s: %w", key, err)}
+		if choice, ok := errors.AsType[*choiceError](err); ok {
+			if near := config.Nearest(text, choice.choices); near != "" {
+				e.hint = fmt.Sprintf("did you mean %s?", near)
+			}
+		}
+		return e
 	}
 	_, list := typed.([]any)
 	if r.given[key] && !list {
@@ -276,12 +284,47 @@ func (r *argumentReader) types(v *schemadoc.Value, depth int) []string {
 	return all
 }
 
+// choiceError says that a text is none of those that a schema allows.
+type choiceError struct {
+	choices []string
+	text    string
+}
+
+func (e *choiceError) Error() string {
+	const most = 8
+	var words []string
+	for _, c := range e.choices[:min(most, len(e.choices))] {
+		words = append(words, strconv.Quote(clip(c)))
+	}
+	if len(e.choices) > most {
+		words = append(words, "…")
+	}
+	return fmt.Sprintf("it takes %s, not %q", strings.Join(words, " or "), clip(e.text))
+}
+
+// choices returns the texts of an enumeration, nil if it has other values.
+func (r *argumentReader) choices(schema *schemadoc.Value) []string {
+	var all []string
+	if enum := r.resolve(schema).Get("enum"); enum != nil {
+		for _, item := range enum.Items {
+			if !item.Is(schemadoc.String) {
+				return nil
+			}
+			all = append(all, item.Text)
+		}
+	}
+	return all
+}
+
 // typed reads text as a value of a schema. A string stays one, whatever it
 // looks like; a value of an array is a list of one.
 func (r *argumentReader) typed(schema *schemadoc.Value, text string) (any, error) {
 	types := r.types(schema, 0)
 	has := func(name string) bool { return slices.Contains(types, name) }
 	if len(types) == 0 || has("string") {
+		if choices := r.choices(schema); len(choices) > 0 && !slices.Contains(choices, text) {
+			return nil, &choiceError{choices, text}
+		}
 		return text, nil
 	}
 	raw := json.RawMessage(text)
