@@ -41,3 +41,16 @@ func TestEverythingIsAnswered(t *testing.T) {
 		}
 	}
 }
+
+// A page that server-everything wants visited is turned down in a script; a
+// server that thinks nobody can visit one would hide the tool.
+func TestEverythingIsTurnedDown(t *testing.T) {
+	p := needPeers(t)
+	out := mcpctl(
+		t, "call", "trigger-url-elicitation", "url=https://login.example/start", "--answers", "decline",
+		"--", p.node, p.script("everything"), "stdio",
+	)
+	if !strings.Contains(out, `"action": "decline"`) {
+		t.Errorf("the server was not told: %s", out)
+	}
+}

@@ -55,7 +55,7 @@ func TestDiscovery(t *testing.T) {
 		{"list prompts --names", []string{"everything.simple-prompt", "everything.args-prompt"}, []string{"files", "memory"}},
 		{"list --status", []string{"everything  ok     2025-11-25  legacy  stdio …", "files       ok …", "memory      ok …"}, []string{"failed"}},
 		{"describe files.edit_file", []string{"files.edit_file  Edit File", "      oldText  string, required", "  dryRun  boolean, default false", "  mcpctl call --config …"}, nil},
-		{"describe everything", []string{"everything  Everything Reference Server …", "  13 tools, 7 resources, 2 templates, 4 prompts", "  # Everything Server …"}, nil},
+		{"describe everything", []string{"everything  Everything Reference Server …", "  15 tools, 7 resources, 2 templates, 4 prompts", "  # Everything Server …"}, nil},
 		{"search graph entities", []string{"memory.create_entities  Create multiple new entities in the knowledge graph", "memory memory://knowledge-graph  [resource] The full knowledge graph with all entities and relations"}, []string{"files."}},
 		{"search tail", []string{"files.read_text_file  Read the complete contents…"}, []string{"memory."}},
 		{"call memory.create_entities --help", []string{"memory.create_entities  Create Entities", "  entities  object[], required", "      observations  string[], required"}, nil},

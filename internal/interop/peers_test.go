@@ -267,7 +267,11 @@ func publishedNames(t testing.TB, node string, p peer) []string {
 		}
 		transport = &mcp.CommandTransport{Command: cmd}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "0"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	// Like the commands, it says that it takes questions: some servers hide
+	// tools from those who do not.
+	client := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "0"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{
+		Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+	}})
 	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		t.Fatalf("%s does not even answer a bare client: %v", p.name, err)

@@ -18,6 +18,8 @@ import (
 
 // InputHandler answers a question of a server. An error ends the request that
 // the question belongs to; to turn a question down is an answer and no error.
+// [ErrInputRequired] ends it with the [*InputRequiredError] that there would be
+// without a handler, which has all questions that were asked together.
 // Servers of older revisions do not say which request that is, and are told
 // that the question was cancelled; the context then has the values of no call.
 // It ends when the server takes the question back, and over streamable HTTP
@@ -261,7 +263,10 @@ func (s *Server) answerAll(ctx context.Context, op *operation, required *InputRe
 	responses := &params{buf: []byte{'{'}}
 	for _, r := range required.Requests {
 		response, err := s.answer(ctx, r)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrInputRequired):
+			return answers, required
+		case err != nil:
 			return answers, err
 		}
 		responses.set(r.Key, response)
@@ -449,10 +454,12 @@ func (s *Server) visit(ctx context.Context, op *operation, required *InputRequir
 	defer resume()
 	for _, r := range required.Requests {
 		answer, err := s.ask(ctx, r)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrInputRequired):
+			return required
+		case err != nil:
 			return err
-		}
-		if answer == nil || answer.Action != Accept {
+		case answer == nil || answer.Action != Accept:
 			return required
 		}
 	}

@@ -136,6 +136,27 @@ func TestInputAnswers(t *testing.T) {
 	}
 }
 
+// A handler that leaves one question open leaves all open that came with it.
+func TestInputLeftOpen(t *testing.T) {
+	s := newSpy(false)
+	s.results["tools/call"] = func(json.RawMessage) string {
+		return asks(`"s"`, question("a", "first", `{"type":"object"}`)+","+question("b", "second", `{"type":"object"}`))
+	}
+	srv := s.start(t, client.Options{}, func(spec *client.Spec) {
+		spec.Input = func(_ context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
+			if r.Key == "a" {
+				return &client.InputAnswer{Action: client.Accept, Content: map[string]any{}}, nil
+			}
+			return nil, fmt.Errorf("nobody is there: %w", client.ErrInputRequired)
+		}
+	})
+	_, err := srv.Call(t.Context(), client.Call{Tool: "t"})
+	required, ok := errors.AsType[*client.InputRequiredError](err)
+	if !ok || len(required.Requests) != 2 || string(required.State) != `"s"` || len(s.messages("tools/call")) != 1 {
+		t.Errorf("%v: %+v", err, required)
+	}
+}
+
 // Each kind of question that a form may ask is checked.
 func TestInputForms(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -29,18 +29,27 @@ type answering struct {
 func (a *answering) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&a.words, "answer", nil, "`name=value` for a question that the server asks in the middle, typed by its form (repeatable)")
-	f.StringVar(&a.base, "answers", "", "answers to begin with: a JSON `object`, @FILE, or - for stdin")
+	f.StringVar(&a.base, "answers", "", "answers to begin with: a JSON `object`, @FILE, or - for stdin; decline or cancel turns down what is asked")
 }
 
 // answerer returns what answers the questions of servers.
-func (a *answering) answerer(app *App) *answerer {
-	return &answerer{app: app, base: a.base, words: slices.Clone(a.words), seen: make(map[string]bool), used: make(map[string]bool)}
+func (a *answering) answerer(app *App) (*answerer, error) {
+	answers := &answerer{app: app, base: a.base, words: slices.Clone(a.words), seen: make(map[string]bool), used: make(map[string]bool)}
+	if action := client.Action(a.base); action == client.Decline || action == client.Cancel {
+		if len(a.words) > 0 {
+			return nil, usagef("--answers %s turns down what is asked, so that --answer has no question", action)
+		}
+		answers.refusal = action
+	}
+	return answers, nil
 }
 
 // answerer answers with what the command line has, and asks a person for the
 // rest.
 type answerer struct {
 	app *App
+
+	refusal client.Action // of every question; empty without
 
 	mu     sync.Mutex // one question at a time
 	base   string
@@ -51,22 +60,14 @@ type answerer struct {
 	failed error
 }
 
-// options are those of a client that can be asked, also where nobody is there
-// to answer: servers hide the tools that ask from clients that cannot be asked,
-// or do without the answer what should not be done without.
+// options are those of a client whose servers may ask.
 func (a *answerer) options() client.Options {
-	return client.Options{Handlers: client.Handlers{Input: a.answer, InputURL: a.app.Interactive}}
+	return client.Options{Handlers: client.Handlers{Input: a.answer}}
 }
 
-// unasked are the options of a client that is shown the same as one that can
-// be asked, and answers nothing.
-func (app *App) unasked() client.Options {
-	return client.Options{Handlers: client.Handlers{
-		Input: func(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
-			return &client.InputAnswer{Action: client.Cancel}, nil
-		},
-		InputURL: app.Interactive,
-	}}
+// unanswered is the [client.InputHandler] of commands that answer nothing.
+func unanswered(context.Context, *client.InputRequest) (*client.InputAnswer, error) {
+	return &client.InputAnswer{Action: client.Cancel}, nil
 }
 
 func (a *answerer) flags() bool { return a.base != "" || len(a.words) > 0 }
@@ -105,15 +106,16 @@ func (e *questionError) Unwrap() error { return e.err }
 func (a *answerer) answer(ctx context.Context, r *client.InputRequest) (*client.InputAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	ask := a.fill
-	if r.URL != "" {
-		ask = a.visit
-	}
 	var answer *client.InputAnswer
 	var err error
-	if a.flags() || a.app.Interactive {
-		answer, err = ask(ctx, r)
-	} else {
+	switch {
+	case a.refusal != "":
+		return &client.InputAnswer{Action: a.refusal}, nil
+	case r.URL != "" && a.app.Interactive:
+		answer, err = a.visit(ctx, r)
+	case r.URL == "" && (a.app.Interactive || a.flags()):
+		answer, err = a.fill(ctx, r)
+	default:
 		err = &client.InputRequiredError{Server: r.Server, Method: r.Method, Target: r.Target, Requests: []*client.InputRequest{r}}
 	}
 	switch {
@@ -130,6 +132,9 @@ func (a *answerer) answer(ctx context.Context, r *client.InputRequest) (*client.
 	if a.failed != nil && r.Key == "" {
 		// What older servers get anyway; that it failed is told at the end.
 		return &client.InputAnswer{Action: client.Cancel}, nil
+	}
+	if is[*client.InputRequiredError](err) {
+		return nil, client.ErrInputRequired // with what else is asked
 	}
 	return answer, err
 }
@@ -181,7 +186,9 @@ func (a *answerer) given(ctx context.Context, r *client.InputRequest) (given jso
 	for _, word := range a.words {
 		_, err := readArguments(ctx, a.app, r.Schema, "", []string{word})
 		if is[unknownArgument](err) {
-			skipped = err
+			if !a.used[word] {
+				skipped = err
+			}
 			continue
 		}
 		a.used[word] = true

@@ -224,6 +224,13 @@ func (app *App) open(ctx context.Context, specs []client.Spec, opts client.Optio
 	if opts.Transport, err = app.transport(); err != nil {
 		return nil, err
 	}
+	// Everything says that it can be asked, forms and pages, also where nobody
+	// is there to answer: servers hide tools from clients that cannot be asked,
+	// and what they offer must not depend on which command looks, or where.
+	if opts.Handlers.Input == nil {
+		opts.Handlers.Input = unanswered
+	}
+	opts.Handlers.InputURL = true
 	opts.Logger = app.Log
 	opts.ClientInfo = client.Implementation{Name: "mcpctl", Version: Version()}
 	opts.LookupEnv = app.LookupEnv

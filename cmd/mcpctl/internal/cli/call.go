@@ -112,7 +112,11 @@ func runCall(ctx context.Context, app *App, o callOptions) error {
 	if err != nil {
 		return err
 	}
-	answers, approval := o.answerer(app), &approver{app: app, config: o.config, yes: o.yes}
+	answers, err := o.answerer(app)
+	if err != nil {
+		return err
+	}
+	approval := &approver{app: app, config: o.config, yes: o.yes}
 	if spec.Approve, err = approval.handler(spec.Name); err != nil {
 		return err
 	}

@@ -210,7 +210,7 @@ func (q *completing) ask(name string) (u schemacache.Update, err error) {
 	if err != nil {
 		return u, err
 	}
-	c, err := q.app.open(q.ctx, specs, q.app.unasked())
+	c, err := q.app.open(q.ctx, specs, client.Options{})
 	if err != nil {
 		return u, err
 	}

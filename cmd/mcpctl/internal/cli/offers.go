@@ -17,7 +17,7 @@ import (
 // disconnects. Failures of servers are in the offers; the error is another one.
 func (app *App) offers(ctx context.Context, specs []client.Spec, kinds ...view.Kind) ([]view.Offer, error) {
 	waiting := newWaiting(specs)
-	c, err := app.open(ctx, specs, app.unasked())
+	c, err := app.open(ctx, specs, client.Options{})
 	if err != nil {
 		return nil, err
 	}

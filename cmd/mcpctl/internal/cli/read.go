@@ -75,7 +75,10 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	if err := o.prepare(app); err != nil {
 		return err
 	}
-	answers := o.answerer(app)
+	answers, err := o.answerer(app)
+	if err != nil {
+		return err
+	}
 	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
 	if err != nil {
 		return err
@@ -171,7 +174,10 @@ func runPrompt(ctx context.Context, app *App, o promptOptions) error {
 	if err != nil {
 		return err
 	}
-	answers := o.answerer(app)
+	answers, err := o.answerer(app)
+	if err != nil {
+		return err
+	}
 	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
 	if err != nil {
 		return err
