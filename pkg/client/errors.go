@@ -240,7 +240,9 @@ func (e *ServerError) classify(ctx context.Context, err error, proc *wire.Stdio)
 	case isRPC && wantsInput(rpc) != "":
 		set(ClassInput, ErrInputRequired.Error(), wantsInput(rpc)+": "+rpc.Message, errors.Join(ErrInputRequired, err))
 	case isRPC:
-		set(ClassProtocol, fmt.Sprintf("JSON-RPC error %d", rpc.Code), rpc.Message, err)
+		// Errors of the TypeScript SDK repeat their code in the message.
+		detail := strings.TrimPrefix(rpc.Message, fmt.Sprintf("MCP error %d: ", rpc.Code))
+		set(ClassProtocol, fmt.Sprintf("JSON-RPC error %d", rpc.Code), detail, err)
 		if hasStatus {
 			e.summary += fmt.Sprintf(" (HTTP %d)", failed.Status)
 		}

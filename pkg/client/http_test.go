@@ -375,6 +375,8 @@ func TestCallResults(t *testing.T) {
 		},
 		{`{"resultType":"input_required"}`, "", "srv: tools/call: the server asks for input and does not say what"},
 		{`error:you may not`, "", "srv: tools/call: JSON-RPC error -32603: you may not"},
+		// The TypeScript SDK puts the code into the message, too.
+		{`error:MCP error -32603: you may not`, "", "srv: tools/call: JSON-RPC error -32603: you may not"},
 	}
 	for _, test := range tests {
 		script.Call = func(json.RawMessage) string { return test.result }
@@ -383,7 +385,8 @@ func TestCallResults(t *testing.T) {
 			if err == nil || err.Error() != test.message {
 				t.Errorf("%s: error is %v", test.result, err)
 			}
-			if rpc, ok := errors.AsType[*jsonrpc.Error](err); strings.HasPrefix(test.result, "error:") && (!ok || rpc.Message != "you may not") {
+			sent, isError := strings.CutPrefix(test.result, "error:")
+			if rpc, ok := errors.AsType[*jsonrpc.Error](err); isError && (!ok || rpc.Message != sent) {
 				t.Errorf("%s: JSON-RPC error is %v", test.result, rpc)
 			}
 			continue

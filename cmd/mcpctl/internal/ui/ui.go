@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/lipgloss"
@@ -213,7 +214,9 @@ func CleanJSON(text []byte) []byte {
 	clean := make([]byte, 0, len(text)+64)
 	for _, r := range string(text) {
 		if inString(r) {
-			clean = fmt.Appendf(clean, `\u%04x`, r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				clean = fmt.Appendf(clean, `\u%04x`, unit)
+			}
 		} else {
 			clean = utf8.AppendRune(clean, r)
 		}
@@ -221,8 +224,13 @@ func CleanJSON(text []byte) []byte {
 	return clean
 }
 
+// harmful reports whether a character gives orders to a terminal, changes the
+// order of what is read, or is not seen at all: whole sentences can be written
+// in such characters, for a model and not for the person who decides. The
+// joiners are left, which scripts and emoji need, and the soft hyphen.
 func harmful(r rune) bool {
-	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+	return r == utf8.RuneError || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' ||
+		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && !strings.ContainsRune("\u00ad\u200c\u200d", r)
 }
 
 // quiet is how long nothing is shown, so that quick work shows nothing at all.

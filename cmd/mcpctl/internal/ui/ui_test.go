@@ -21,6 +21,8 @@ func TestClean(t *testing.T) {
 		"a\r\nb\tc":                "a  b c",
 		"\u202egpj.exe":            "·gpj.exe",
 		"a\u2066b\u2028c":          "a·b·c",
+		"a\u200bb\ufeff\U000e0069": "a·b··",
+		"می\u200cخواهم 👩\u200d💻":   "می\u200cخواهم 👩\u200d💻",
 		"bad\xffbyte, real \ufffd": "bad\ufffdbyte, real ·",
 	}
 	for in, want := range tests {
@@ -77,8 +79,8 @@ func TestFit(t *testing.T) {
 
 // TestCleanJSON holds that a JSON text keeps its value and does no harm.
 func TestCleanJSON(t *testing.T) {
-	const in = "{\n\t\"a\": \"\u009b31m \x7f \u202e é\"\r\n}"
-	const want = "{\n\t\"a\": \"\\u009b31m \\u007f \\u202e é\"\r\n}"
+	const in = "{\n\t\"a\": \"\u009b31m \x7f \u202e é \U000e0069\"\r\n}"
+	const want = "{\n\t\"a\": \"\\u009b31m \\u007f \\u202e é \\udb40\\udc69\"\r\n}"
 	if got := string(CleanJSON([]byte(in))); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
