@@ -98,7 +98,7 @@ func newCallCmd(app *App) *cobra.Command {
 	o.resultFlags.addFlags(cmd, "text", "json", "structured", "raw")
 	f := cmd.Flags()
 	f.StringVar(&o.args, "args", "", "arguments to begin with: a JSON `object`, @FILE, or - for stdin")
-	cmd.SetHelpFunc(helpOf(app, &o))
+	cmd.SetHelpFunc(helpOf(app, &o.target, &o.outputFlags, view.Tools))
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the arguments that would be sent, and call nothing")
 	f.BoolVarP(&o.yes, "yes", "y", false, "approve the call, where the configuration wants calls approved")
 	return cmd
@@ -242,7 +242,7 @@ func (o *callOptions) refused(ctx context.Context, app *App, tool client.Tool, e
 	}
 	return exampled{
 		usageError{fmt.Errorf("%s: %w", tool.QualifiedName(), err), hint},
-		o.exampleCall(ctx, app, tool.Server().Name(), tool.Tool),
+		o.exampleCall(ctx, app, "call", tool.Server().Name(), tool.Tool),
 	}
 }
 

@@ -306,12 +306,13 @@ func (q *completing) call() {
 	}
 }
 
-// describe completes mcpctl describe: a tool or a server.
+// describe completes mcpctl describe: a tool, a prompt or a server.
 func (q *completing) describe() {
 	if len(q.args) > 0 {
 		return
 	}
 	q.tools()
+	q.prompts()
 	if _, given := q.given(); !given {
 		q.servers()
 	}
@@ -445,23 +446,31 @@ func (r *argumentReader) values(schema *schemadoc.Value, isJSON bool, depth int)
 
 // prompt completes mcpctl prompt: a prompt, then its arguments.
 func (q *completing) prompt() {
-	prompts := func(e schemacache.Entry) []mcp.Prompt { return decoded[mcp.Prompt](e.Items(schemacache.Prompts)) }
 	if len(q.args) == 0 {
-		q.names(schemacache.Prompts, func(e schemacache.Entry) []named {
-			var all []named
-			for _, p := range prompts(e) {
-				all = append(all, named{p.Name, cmp.Or(p.Description, p.Title)})
-			}
-			return all
-		})
+		q.prompts()
 		return
 	}
 	s, name := q.one(q.args[0])
-	for _, p := range prompts(q.entry(s, schemacache.Prompts)) {
+	for _, p := range promptsOf(q.entry(s, schemacache.Prompts)) {
 		if p.Name == name {
 			q.promptArguments(p)
 		}
 	}
+}
+
+// prompts adds the names of prompts.
+func (q *completing) prompts() {
+	q.names(schemacache.Prompts, func(e schemacache.Entry) []named {
+		var all []named
+		for _, p := range promptsOf(e) {
+			all = append(all, named{p.Name, cmp.Or(p.Description, p.Title)})
+		}
+		return all
+	})
+}
+
+func promptsOf(e schemacache.Entry) []mcp.Prompt {
+	return decoded[mcp.Prompt](e.Items(schemacache.Prompts))
 }
 
 func (q *completing) promptArguments(p mcp.Prompt) {

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/spf13/cobra"
 )
@@ -12,14 +14,15 @@ import (
 type describeOptions struct {
 	target
 	outputFlags
-	ref string // a tool, perhaps with its server, or a server
+	ref string // a tool or a prompt, perhaps with its server, or a server
 }
 
 const describeLong = `Describes a tool: what it does, its arguments and its result, what the server
 claims about it, and a call to begin with. The tool is named as for mcpctl call,
 whose --help shows the same page.
 
-Where the name of a server stands alone the server is described.`
+What is the name of no tool, but of a prompt, describes the prompt. Where the
+name of a server stands alone the server is described.`
 
 const describeExample = `  # A tool of a configured server
   mcpctl describe weather.get_forecast
@@ -33,14 +36,14 @@ const describeExample = `  # A tool of a configured server
 func newDescribeCmd(app *App) *cobra.Command {
 	var o describeOptions
 	cmd := &cobra.Command{
-		Use:     "describe [server.]tool|server [flags] [-- command args...]",
-		Short:   "Describe a tool or a server",
+		Use:     "describe [server.]tool|[server.]prompt|server [flags] [-- command args...]",
+		Short:   "Describe a tool, a prompt or a server",
 		Long:    describeLong,
 		Example: describeExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = o.split(cmd, args)
 			if len(args) > 1 {
-				return usagef("there is one tool or server to describe at a time, and %d are named", len(args))
+				return usagef("there is one tool, prompt or server to describe at a time, and %d are named", len(args))
 			}
 			if len(args) == 1 {
 				o.ref = args[0]
@@ -57,12 +60,12 @@ func runDescribe(ctx context.Context, app *App, o describeOptions) error {
 	if err := o.outputFlags.check(); err != nil {
 		return err
 	}
-	spec, tool, err := o.oneOf(ctx, app, o.ref, true)
+	spec, name, err := o.oneOf(ctx, app, o.ref, true)
 	if err != nil {
 		return err
 	}
-	if tool != "" {
-		return o.describeTool(ctx, app, spec, tool)
+	if name != "" {
+		return o.describe(ctx, app, spec, name, view.Tools, view.Prompts)
 	}
 	offers, err := app.offers(ctx, []client.Spec{spec}, view.Kinds...)
 	if err != nil {
@@ -83,29 +86,29 @@ func runDescribe(ctx context.Context, app *App, o describeOptions) error {
 	})
 }
 
-// helpOf makes --help show the page of the tool that a command line of call
+// helpOf makes --help show the page of the tool or prompt that a command line
 // names, and the command's own page if it names none. What goes wrong with that
 // is kept in app.helpErr, since help cannot fail for cobra.
-func helpOf(app *App, o *callOptions) func(*cobra.Command, []string) {
+func helpOf(app *App, t *target, f *outputFlags, kind view.Kind) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, args []string) {
-		words := o.split(cmd, cmd.Flags().Args())
+		words := t.split(cmd, cmd.Flags().Args())
 		if len(words) == 0 {
 			cmd.Parent().HelpFunc()(cmd, args)
 			return
 		}
-		d := describeOptions{target: o.target, outputFlags: o.outputFlags}
-		if d.output != "json" {
-			d.output = "text"
+		o := describeOptions{target: *t, outputFlags: *f}
+		if o.output != "json" {
+			o.output = "text"
 		}
 		err := cmd.Root().PersistentPreRunE(cmd, args)
 		if err == nil {
-			err = d.outputFlags.check()
+			err = o.outputFlags.check()
 		}
 		if err == nil {
-			err = d.help(cmd.Context(), app, words[0])
+			err = o.help(cmd.Context(), app, words[0], kind)
 		}
 		if err != nil {
-			hint := "mcpctl call --help alone shows how the command is used"
+			hint := cmd.CommandPath() + " --help alone shows how the command is used"
 			if other := describe(err).Hint; other != "" {
 				hint = other + "; " + hint
 			}
@@ -115,33 +118,59 @@ func helpOf(app *App, o *callOptions) func(*cobra.Command, []string) {
 	}
 }
 
-func (o *describeOptions) help(ctx context.Context, app *App, ref string) error {
-	spec, tool, err := o.one(ctx, app, ref)
+func (o *describeOptions) help(ctx context.Context, app *App, ref string, kind view.Kind) error {
+	spec, name, err := o.one(ctx, app, ref)
 	if err != nil {
 		return err
 	}
-	return o.describeTool(ctx, app, spec, tool)
+	return o.describe(ctx, app, spec, name, kind)
 }
 
-// describeTool shows the page of a tool.
-func (o *describeOptions) describeTool(ctx context.Context, app *App, spec client.Spec, name string) error {
-	offers, err := app.offers(ctx, []client.Spec{spec}, view.Tools)
+// describe shows the page of what has a name in the first kind that has it.
+func (o *describeOptions) describe(ctx context.Context, app *App, spec client.Spec, name string, kinds ...view.Kind) error {
+	offers, err := app.offers(ctx, []client.Spec{spec}, kinds...)
 	if err != nil {
 		return err
 	}
 	offer := offers[0]
-	if offer.Err != nil {
-		return offer.Err
+	var failed error
+	for _, kind := range kinds {
+		tool, document, err := described(offer, kind, name)
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			continue
+		}
+		command := map[view.Kind]string{view.Tools: "call", view.Prompts: "prompt"}[kind]
+		return printed(ctx, func() error {
+			if !o.text() {
+				return o.write(ctx, app, document)
+			}
+			_, err := fmt.Fprint(app.Out, toolPage(app.Out, offer.Name, tool, o.exampleCall(ctx, app, command, offer.Name, tool)))
+			return err
+		})
+	}
+	if is[usageError](failed) && len(kinds) > 1 {
+		var names []string
+		for _, t := range offer.Server.Tools {
+			names = append(names, t.Name)
+		}
+		for _, p := range offer.Prompts {
+			names = append(names, p.Name)
+		}
+		failed = suggest(fmt.Errorf("%s: no such tool or prompt: %s", offer.Name, clip(name)), name, names)
+	}
+	return cmp.Or(offer.Err, failed)
+}
+
+// described returns a tool, or a prompt in the shape of one, and its document.
+func described(offer view.Offer, kind view.Kind, name string) (catalog.Tool, any, error) {
+	if kind == view.Prompts {
+		prompt, err := promptNamed(offer.Name, offer.Prompts, name)
+		if err != nil {
+			return catalog.Tool{}, nil, err
+		}
+		return promptTool(prompt), view.NewDescribedPrompt(offer.Name, prompt), nil
 	}
 	tool, err := toolNamed(offer.Server, name)
-	if err != nil {
-		return err
-	}
-	return printed(ctx, func() error {
-		if !o.text() {
-			return o.write(ctx, app, view.NewDescribed(offer.Name, tool))
-		}
-		_, err := fmt.Fprint(app.Out, toolPage(app.Out, offer.Name, tool, o.exampleCall(ctx, app, offer.Name, tool)))
-		return err
-	})
+	return tool, view.NewDescribed(offer.Name, tool), err
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // exampleCall returns a command line that calls a tool with arguments that its
-// schema accepts. It is empty where none are known.
-func (t *target) exampleCall(ctx context.Context, app *App, server string, tool catalog.Tool) string {
+// schema accepts, or fills in a prompt. It is empty where none are known.
+func (t *target) exampleCall(ctx context.Context, app *App, command, server string, tool catalog.Tool) string {
 	value := view.Example(tool)
 	if value == nil || strings.HasPrefix(tool.Name, "-") {
 		return ""
 	}
-	words := []string{"mcpctl", "call"}
+	words := []string{"mcpctl", command}
 	if app.flags.config != "" && t.command == nil {
 		words = append(words, "--config", app.flags.config)
 	}

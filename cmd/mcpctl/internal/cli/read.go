@@ -12,6 +12,7 @@ import (
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -136,7 +137,8 @@ type promptOptions struct {
 const promptLong = `Fills in a prompt of a server and prints its messages.
 
 The prompt is named like a tool of mcpctl call: behind the name of its server
-and a dot, where several are configured. Arguments are texts.`
+and a dot, where several are configured. Arguments are texts. With --help behind
+a prompt its page is shown: what it is for, and its arguments.`
 
 const promptExample = `  # A prompt of a configured server
   mcpctl prompt desk.greet name=Ada
@@ -163,6 +165,7 @@ func newPromptCmd(app *App) *cobra.Command {
 	o.target.addFlags(cmd)
 	o.answering.addFlags(cmd)
 	o.resultFlags.addFlags(cmd, "text", "json", "raw")
+	cmd.SetHelpFunc(helpOf(app, &o.target, &o.outputFlags, view.Prompts))
 	return cmd
 }
 
@@ -210,43 +213,57 @@ func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server
 
 // arguments checks the words by what the prompt takes.
 func (o *promptOptions) arguments(ctx context.Context, app *App, prompts []client.Prompt, server, name string) (map[string]string, error) {
+	prompt, err := promptNamed(server, prompts, name)
+	if err != nil {
+		return nil, err
+	}
+	schema := promptTool(prompt).InputSchema
+	object, err := readArguments(ctx, app, schema, "", o.words)
+	if err != nil {
+		return nil, err
+	}
+	if object, err = app.askMissing(ctx, server+"."+name, schema, object); err != nil {
+		return nil, err
+	}
+	values, err := texts(object)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range prompt.Arguments {
+		if _, ok := values[a.Name]; a.Required && !ok {
+			return nil, usageError{fmt.Errorf("%s.%s: missing %q", server, name, a.Name), "usage: " + promptUsage(prompt)}
+		}
+	}
+	return values, nil
+}
+
+// promptNamed returns one of the prompts of a server.
+func promptNamed(server string, prompts []client.Prompt, name string) (client.Prompt, error) {
 	var names []string
 	for _, p := range prompts {
-		if p.Name != name {
-			names = append(names, p.Name)
-			continue
+		if p.Name == name {
+			return p, nil
 		}
-		// The words are those of a tool whose arguments are all texts.
-		properties, required := newObject(), []string{}
-		for _, a := range p.Arguments {
-			properties.set(a.Name, map[string]string{"type": "string", "description": a.Description})
-			if a.Required {
-				required = append(required, a.Name)
-			}
-		}
-		schema, err := json.Marshal(map[string]any{"properties": properties, "required": required})
-		if err != nil {
-			return nil, err
-		}
-		object, err := readArguments(ctx, app, schema, "", o.words)
-		if err != nil {
-			return nil, err
-		}
-		if object, err = app.askMissing(ctx, server+"."+name, schema, object); err != nil {
-			return nil, err
-		}
-		values, err := texts(object)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range required {
-			if _, ok := values[a]; !ok {
-				return nil, usageError{fmt.Errorf("%s.%s: missing %q", server, name, a), "usage: " + promptUsage(p)}
-			}
-		}
-		return values, nil
+		names = append(names, p.Name)
 	}
-	return nil, suggest(fmt.Errorf("%s: no such prompt: %s", server, clip(name)), name, names)
+	return client.Prompt{}, suggest(fmt.Errorf("%s: no such prompt: %s", server, clip(name)), name, names)
+}
+
+// promptTool is the tool that a prompt would be: one whose arguments are all
+// texts.
+func promptTool(p client.Prompt) catalog.Tool {
+	properties, required := newObject(), []string{}
+	for _, a := range p.Arguments {
+		properties.set(a.Name, map[string]string{"type": "string", "description": a.Description})
+		if a.Required {
+			required = append(required, a.Name)
+		}
+	}
+	schema, err := json.Marshal(map[string]any{"properties": properties, "required": required})
+	if err != nil {
+		panic(err) // texts alone
+	}
+	return catalog.Tool{Name: p.Name, Title: p.Title, Description: p.Description, InputSchema: schema}
 }
 
 // promptUsage is a prompt with the names of its arguments.

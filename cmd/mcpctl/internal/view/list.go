@@ -108,11 +108,7 @@ func NewServer(o Offer, kinds []Kind, fail func(error) *Error) Server {
 		case Prompts:
 			s.Prompts = []PromptOverview{}
 			for _, p := range o.Prompts {
-				overview := PromptOverview{p.Name, p.Title, p.Description, []PromptArgument{}}
-				for _, a := range p.Arguments {
-					overview.Arguments = append(overview.Arguments, PromptArgument{a.Name, a.Title, a.Description, a.Required})
-				}
-				s.Prompts = append(s.Prompts, overview)
+				s.Prompts = append(s.Prompts, newPromptOverview(p))
 			}
 		}
 	}

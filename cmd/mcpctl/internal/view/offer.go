@@ -96,12 +96,31 @@ type PromptOverview struct {
 	Arguments   []PromptArgument `json:"arguments"`
 }
 
+func newPromptOverview(p client.Prompt) PromptOverview {
+	o := PromptOverview{p.Name, p.Title, p.Description, []PromptArgument{}}
+	for _, a := range p.Arguments {
+		o.Arguments = append(o.Arguments, PromptArgument{a.Name, a.Title, a.Description, a.Required})
+	}
+	return o
+}
+
 // PromptArgument is an argument of a prompt.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required"`
+}
+
+// DescribedPrompt is the output of mcpctl describe for a prompt.
+type DescribedPrompt struct {
+	Server string `json:"server"`
+	PromptOverview
+}
+
+// NewDescribedPrompt shows a prompt of a server.
+func NewDescribedPrompt(server string, p client.Prompt) DescribedPrompt {
+	return DescribedPrompt{server, newPromptOverview(p)}
 }
 
 // Counts says how much a server has of each kind; a kind that it does not offer
