@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 
+	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/config"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/schemacache"
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/view"
+	"github.com/mcpctl/mcpctl/pkg/catalog"
 	"github.com/mcpctl/mcpctl/pkg/client"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // remember keeps what a server publishes for completion. It does so beside the
@@ -45,6 +49,25 @@ func (app *App) cacheKey(spec client.Spec) string {
 		return urlKey(spec.HTTP.URL)
 	}
 	return key
+}
+
+// owners names the servers that were seen to have a tool, a prompt or a resource
+// of a name. None is asked.
+func (app *App) owners(cfg *config.Config, name string) []string {
+	var all []string
+	for _, server := range cfg.Enabled() {
+		id := cfg.Identity(server)
+		if id == nil {
+			continue
+		}
+		known := app.cache().Load(schemacache.Key(id...))
+		if slices.ContainsFunc(known.Tools(), func(t catalog.Tool) bool { return t.Name == name }) ||
+			slices.ContainsFunc(promptsOf(known), func(p mcp.Prompt) bool { return p.Name == name }) ||
+			slices.ContainsFunc(resourcesOf(known), func(r mcp.Resource) bool { return r.URI == name }) {
+			all = append(all, server)
+		}
+	}
+	return all
 }
 
 // urlKey is for a server whose URL is given on the command line.

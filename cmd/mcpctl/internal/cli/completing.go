@@ -473,6 +473,10 @@ func promptsOf(e schemacache.Entry) []mcp.Prompt {
 	return decoded[mcp.Prompt](e.Items(schemacache.Prompts))
 }
 
+func resourcesOf(e schemacache.Entry) []mcp.Resource {
+	return decoded[mcp.Resource](e.Items(schemacache.Resources))
+}
+
 func (q *completing) promptArguments(p mcp.Prompt) {
 	if key, value, ok := strings.Cut(q.word, "=@"); ok && !strings.HasPrefix(value, "@") {
 		q.files(key+"=@", value)
@@ -529,7 +533,7 @@ func (q *completing) resource() {
 			begun += len(q.found) - before
 		}
 	}
-	for _, r := range decoded[mcp.Resource](e.Items(schemacache.Resources)) {
+	for _, r := range resourcesOf(e) {
 		q.add(r.URI, cmp.Or(r.Description, r.Title, r.Name))
 	}
 	if begun > 0 && begun == len(q.found) {
@@ -544,7 +548,7 @@ func (q *completing) watched() {
 		ref = q.args[0] + "."
 	}
 	s, _ := q.one(ref)
-	for _, r := range decoded[mcp.Resource](q.entry(s, schemacache.Resources).Items(schemacache.Resources)) {
+	for _, r := range resourcesOf(q.entry(s, schemacache.Resources)) {
 		q.add(r.URI, cmp.Or(r.Description, r.Title, r.Name))
 	}
 }

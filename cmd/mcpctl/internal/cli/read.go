@@ -70,6 +70,11 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	}
 	// A URI is no name: what it begins with says nothing about servers.
 	spec, _, err := o.one(ctx, app, "")
+	if errors.Is(err, errSeveral) {
+		if owners := app.owners(o.config, o.uri); len(owners) > 0 {
+			err = hinted{err, "did you mean -s " + strings.Join(owners, " or -s ") + "?"}
+		}
+	}
 	if err != nil {
 		return err
 	}

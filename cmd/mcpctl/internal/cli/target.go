@@ -180,7 +180,13 @@ func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (c
 		default:
 			hint := "the servers are " + strings.Join(enabled, ", ")
 			first, _, _ := strings.Cut(ref, ".")
-			if near := config.Nearest(first, enabled); near != "" {
+			owners := app.owners(cfg, ref)
+			for i := range owners {
+				owners[i] += "." + ref
+			}
+			if near := config.Nearest(first, enabled); len(owners) > 0 {
+				hint = fmt.Sprintf("did you mean %s?", strings.Join(owners, " or "))
+			} else if near != "" {
 				hint = fmt.Sprintf("did you mean the server %s?", near)
 			}
 			problem := fmt.Errorf("%s does not begin with the name of a server", clip(ref))
@@ -188,7 +194,7 @@ func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (c
 			case slices.Contains(enabled, ref):
 				problem, hint = fmt.Errorf("%s is a server, and nothing of it is named", ref), "put what is meant behind its name and a dot: "+ref+".NAME"
 			case ref == "":
-				problem = errors.New("several servers are configured; -s says which is meant")
+				problem = errSeveral
 			}
 			return client.Spec{}, "", usageError{problem, hint}
 		}
@@ -199,6 +205,9 @@ func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (c
 	}
 	return t.override(specs)[0], rest, nil
 }
+
+// errSeveral is that nothing says which server is meant.
+var errSeveral = errors.New("several servers are configured; -s says which is meant")
 
 func (t *target) spec(app *App, a config.Adhoc) (client.Spec, error) {
 	spec, err := a.Spec(app.configOptions())
