@@ -93,6 +93,9 @@ func (e Entry) Has(l List) bool { return e.lines[l] != nil }
 
 // Tools returns the tools, in the order of their names.
 func (e Entry) Tools() []catalog.Tool {
+	if !e.Has(Tools) {
+		return nil
+	}
 	c, err := catalog.Read(bytes.NewReader(e.lines[Tools]), "")
 	if err != nil || len(c.Servers) != 1 {
 		e.remove()
@@ -103,6 +106,9 @@ func (e Entry) Tools() []catalog.Tool {
 
 // Items returns the items of another list as the server sent them.
 func (e Entry) Items(l List) []json.RawMessage {
+	if !e.Has(l) {
+		return nil
+	}
 	var items []json.RawMessage
 	if json.Unmarshal(e.lines[l], &items) != nil {
 		e.remove()

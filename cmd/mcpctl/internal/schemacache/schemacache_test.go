@@ -57,6 +57,9 @@ func TestSaveAndLoad(t *testing.T) {
 	if e.Has(Prompts) {
 		t.Error("prompts are known that were never listed")
 	}
+	if e.Items(Prompts) != nil || !s.Load(key).Has(Tools) {
+		t.Error("a list that is not there makes others forgotten")
+	}
 	// What is learnt later stands beside it.
 	prompts := []json.RawMessage{json.RawMessage(`{"name":"greet"}`)}
 	if err := s.Save(t.Context(), key, Update{Prompts: prompts, Resources: []json.RawMessage{}}); err != nil {
