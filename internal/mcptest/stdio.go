@@ -60,7 +60,7 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	asks               modern, asks for a number "n" in the middle of a call
 //	asks-if-it-may     the same, but refuses where the client answers nothing
 //	dies-on-call       modern, exits with status 4 when a tool is called
-//	logs               modern, logs at three levels when a tool is called, and
+//	logs [MORE]        modern, logs at three levels when a tool is called, and
 //	                   returns the level that it was asked for
 //	stalls FILE        modern, never answers tools/call; its process id goes
 //	                   to FILE when that is called, and FILE.cancelled appears
@@ -180,6 +180,10 @@ func Run(behaviour string, args ...string) int {
 				} `json:"_meta"`
 			}
 			_ = json.Unmarshal(call, &p)
+			more, _ := strconv.Atoi(arg)
+			for n := range more {
+				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"line %d"}}`+"\n", n)
+			}
 			for _, params := range []string{
 				`{"level":"debug","data":"small"}`,
 				`{"level":"info","logger":"db","data":{"rows":1.50}}`,

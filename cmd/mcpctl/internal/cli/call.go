@@ -159,6 +159,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 	}
 	approval.tool = tool.Tool
 	if !o.dryRun {
+		defer o.tidy()
 		if err := o.prepare(app); err != nil {
 			return err
 		}

@@ -78,6 +78,7 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	if err != nil {
 		return err
 	}
+	defer o.tidy()
 	if err := o.prepare(app); err != nil {
 		return err
 	}
@@ -205,6 +206,7 @@ func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server
 	if err != nil {
 		return err
 	}
+	defer o.tidy()
 	if err := o.prepare(app); err != nil {
 		return err
 	}

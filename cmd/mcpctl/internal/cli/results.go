@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/cmd/mcpctl/internal/ui"
@@ -22,6 +24,7 @@ type resultFlags struct {
 	outputFlags
 	save   string
 	images string
+	made   []string // folders that were not there, the innermost first
 }
 
 func (r *resultFlags) addFlags(cmd *cobra.Command, formats ...string) {
@@ -44,10 +47,25 @@ func (r *resultFlags) prepare(app *App) error {
 	if r.save == "" {
 		return nil
 	}
+	for dir := app.absolute(r.save); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		r.made = append(r.made, dir)
+	}
 	if err := os.MkdirAll(app.absolute(r.save), 0o755); err != nil {
 		return fileError("--save "+r.save, err)
 	}
 	return nil
+}
+
+// tidy removes what prepare made, where nothing came into it.
+func (r *resultFlags) tidy() {
+	for _, dir := range r.made {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // print saves what can be saved, and prints a result: asText for a person,
@@ -58,6 +76,9 @@ func (r *resultFlags) print(ctx context.Context, app *App, pieces []piece, asTex
 	var saveErr error
 	if r.save != "" {
 		saved, saveErr = store(ctx, app.absolute(r.save), r.save, pieces)
+		for i := range pieces {
+			pieces[i].unsaved = saveErr != nil
+		}
 	}
 	err := printed(ctx, func() error {
 		if r.text() {
@@ -122,9 +143,9 @@ func (s *screen) words(p piece) (note, text string, image []byte) {
 	case *mcp.TextContent:
 		return "", c.Text, nil
 	case *mcp.ImageContent:
-		return fileLine("image", c.MIMEType, len(c.Data), p.saved), "", c.Data
+		return fileLine("image", c.MIMEType, len(c.Data), p), "", c.Data
 	case *mcp.AudioContent:
-		return fileLine("audio", c.MIMEType, len(c.Data), p.saved), "", nil
+		return fileLine("audio", c.MIMEType, len(c.Data), p), "", nil
 	case *mcp.ResourceLink:
 		where := c.URI
 		if !strings.HasPrefix(where, "https://") && !strings.HasPrefix(where, "http://") {
@@ -136,13 +157,13 @@ func (s *screen) words(p piece) (note, text string, image []byte) {
 		case r == nil:
 			return "[resource without content]", "", nil
 		case r.Blob != nil:
-			note = fileLine("resource "+r.URI, r.MIMEType, len(r.Blob), p.saved)
+			note = fileLine("resource "+r.URI, r.MIMEType, len(r.Blob), p)
 			if strings.HasPrefix(r.MIMEType, "image/") {
 				image = r.Blob
 			}
 			return note, "", image
 		case p.saved != nil:
-			return fileLine("resource "+r.URI, r.MIMEType, len(r.Text), p.saved), "", nil
+			return fileLine("resource "+r.URI, r.MIMEType, len(r.Text), p), "", nil
 		default:
 			return "[" + strings.TrimSpace("resource "+r.URI+" "+r.MIMEType) + "]", "\n" + r.Text, nil
 		}
@@ -157,10 +178,13 @@ func (s *screen) words(p piece) (note, text string, image []byte) {
 }
 
 // fileLine stands for what is no text.
-func fileLine(what, media string, size int, saved *view.Saved) string {
+func fileLine(what, media string, size int, p piece) string {
 	where := "--save DIR would keep it"
-	if saved != nil {
-		where = "saved as " + saved.Path
+	switch {
+	case p.saved != nil:
+		where = "saved as " + p.saved.Path
+	case p.unsaved:
+		where = "not saved"
 	}
 	return fmt.Sprintf("[%s; %s]", fileFacts(strings.TrimSpace(what+" "+media), size), where)
 }

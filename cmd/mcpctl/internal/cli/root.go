@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -300,11 +301,16 @@ func (app *App) applyFlags(stdout, stderr io.Writer) error {
 		level = slog.LevelInfo
 	}
 	o := &slog.HandlerOptions{Level: level}
+	var left *atomic.Int64
+	if app.flags.verbose == 0 {
+		left = new(atomic.Int64)
+		left.Store(mostLogs)
+	}
 	switch app.flags.logFormat {
 	case "text":
-		app.Log = slog.New(serverLogs{Handler: slog.NewTextHandler(app.Err, o), out: app.Err})
+		app.Log = slog.New(serverLogs{Handler: slog.NewTextHandler(app.Err, o), out: app.Err, left: left})
 	case "json":
-		app.Log = slog.New(slog.NewJSONHandler(app.Err, o))
+		app.Log = slog.New(serverLogs{Handler: slog.NewJSONHandler(app.Err, o), left: left})
 	default:
 		return usagef("--log-format must be text or json, not %q", app.flags.logFormat)
 	}

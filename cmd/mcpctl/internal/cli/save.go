@@ -24,7 +24,8 @@ import (
 // it was saved.
 type piece struct {
 	mcp.Content
-	saved *view.Saved
+	saved   *view.Saved
+	unsaved bool // though it should have been
 }
 
 // attachment is what can be saved of a piece of content.
@@ -94,6 +95,7 @@ func store(ctx context.Context, dir, named string, pieces []piece) (saved []view
 	}
 	defer root.Close()
 	var names []string
+	taken := make(map[string]int)
 	defer func() {
 		if err == nil {
 			return
@@ -104,7 +106,7 @@ func store(ctx context.Context, dir, named string, pieces []piece) (saved []view
 	}()
 	saved = []view.Saved{}
 	for _, a := range files {
-		f, name, err := create(root, a.name)
+		f, name, err := create(root, a.name, taken)
 		if err != nil {
 			return nil, fileError(filepath.Join(named, a.name), err)
 		}
@@ -125,16 +127,19 @@ func store(ctx context.Context, dir, named string, pieces []piece) (saved []view
 }
 
 // create makes a file that was not there, with a number where the name is
-// taken.
-func create(root *os.Root, name string) (*os.File, string, error) {
+// taken: the one after those that are known to be.
+func create(root *os.Root, name string, taken map[string]int) (*os.File, string, error) {
 	ext := filepath.Ext(name)
-	candidate := name
-	for n := 2; ; n++ {
+	for n := taken[name] + 1; ; n++ {
+		candidate := name
+		if n > 1 {
+			candidate = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
+		}
 		f, err := root.OpenFile(candidate, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if !errors.Is(err, fs.ErrExist) {
+			taken[name] = n
 			return f, candidate, err
 		}
-		candidate = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
 	}
 }
 
