@@ -122,6 +122,7 @@ func (d *duplex) end(err error) {
 	defer d.mu.Unlock()
 	if d.err == nil {
 		close(d.done)
+		d.endAnswers()
 	}
 	if d.err == nil || d.err == errStreamEnd && err != ErrClosed {
 		d.err = err
@@ -167,6 +168,7 @@ type inbox struct {
 
 	mu      sync.Mutex
 	leaving bool // no further notices
+	unheard bool // what is answered reaches nobody
 	closed  bool
 	tasks   sync.WaitGroup
 	notices sync.WaitGroup                // tasks that tell of something cancelled, for a moment
@@ -276,7 +278,11 @@ func (b *inbox) take(m *message, stream int64, x *scope) {
 	if !busy {
 		// Here, because the next message may take it back.
 		b.mu.Lock()
-		b.answers[id] = cancel
+		if b.unheard {
+			cancel()
+		} else {
+			b.answers[id] = cancel
+		}
 		b.mu.Unlock()
 	}
 	b.background(func(life context.Context) {
@@ -317,6 +323,17 @@ func (b *inbox) withdraw(params json.RawMessage) bool {
 	delete(b.answers, id)
 	cancel()
 	return true
+}
+
+// endAnswers ends the answering of requests, as nobody hears it any more.
+func (b *inbox) endAnswers() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unheard = true
+	for id, cancel := range b.answers {
+		delete(b.answers, id)
+		cancel()
+	}
 }
 
 func (b *inbox) answer(ctx context.Context, m *message) (any, error) {

@@ -84,3 +84,26 @@ func TestRequestIsTakenBackAtOnce(t *testing.T) {
 		d.shut(t.Context())
 	}
 }
+
+// A request whose server is gone is not answered, however long somebody thinks
+// about it; nor is one that is read after that.
+func TestRequestEndsWithTheConnection(t *testing.T) {
+	asked, ended := make(chan struct{}), make(chan error)
+	d := newDuplex(Handler{Request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, nil
+	}}, func(_ context.Context, msg []byte) error {
+		t.Errorf("answered %s", msg)
+		return nil
+	})
+	d.deliver(&message{id: json.RawMessage("1"), method: "elicitation/create"})
+	<-asked
+	d.end(errStreamEnd)
+	<-ended
+	d.deliver(&message{id: json.RawMessage("2"), method: "elicitation/create"})
+	<-asked
+	<-ended
+	d.shut(t.Context())
+}
