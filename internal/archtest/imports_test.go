@@ -85,7 +85,7 @@ var rooms = []room{
 
 // testRooms hold code for tests: they may import anything, and only tests
 // may import them.
-var testRooms = []string{"internal/archtest", "internal/interop", "internal/mcptest", "pkg/typegen/testdata/realtools"}
+var testRooms = []string{"internal/archtest", "internal/interop", "internal/mcptest", "internal/scripttest", "pkg/typegen/testdata/realtools"}
 
 const sdk = "github.com/modelcontextprotocol/go-sdk"
 

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,16 @@ func referenceServers(t *testing.T, p peers) (config, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	config, err = p.configure(t.TempDir(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config, folder
+}
+
+// configure writes a configuration of three reference servers into a folder.
+// One of them may see the other folder, in which another one keeps its memory.
+func (p peers) configure(dir, folder string) (config string, err error) {
 	type server struct {
 		Command string            `json:"command"`
 		Args    []string          `json:"args"`
@@ -32,13 +43,10 @@ func referenceServers(t *testing.T, p peers) (config, folder string) {
 	}
 	data, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	config = filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(config, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return config, folder
+	config = filepath.Join(dir, "mcp.json")
+	return config, errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(config, data, 0o600))
 }
 
 // TestDiscovery finds out from the shell what reference servers offer.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -227,7 +228,11 @@ func toolNamed(s catalog.Server, name string) (catalog.Tool, error) {
 	if problem != "" {
 		return catalog.Tool{}, &client.UnknownToolError{Server: s.Name, Tool: name, Problem: problem}
 	}
-	return catalog.Tool{}, suggest(fmt.Errorf("%s: no such tool: %s", s.Name, clip(name)), name, names)
+	unknown := fmt.Errorf("%s: no such tool: %s", s.Name, clip(name))
+	if after, ok := strings.CutPrefix(name, s.Name+"."); ok && slices.Contains(names, after) {
+		name = after // the server was named already
+	}
+	return catalog.Tool{}, suggest(unknown, name, names)
 }
 
 // refused says how a tool is called whose arguments do not fit.
