@@ -98,9 +98,6 @@ func (s *Space) And(a, b Schema) Schema { return Schema{s.and(a.f, b.f)} }
 // Any returns the schema that accepts everything.
 func (s *Space) Any() Schema { return Schema{s.truth} }
 
-// None returns the schema that accepts nothing.
-func (s *Space) None() Schema { return Schema{s.falsity} }
-
 // Within answers whether every value that a accepts is accepted by b.
 func (s *Space) Within(a, b Schema) Answer {
 	if a.f == b.f || a.f.op == opFalse || b.f.op == opTrue {

@@ -32,6 +32,20 @@ func (a *answering) addFlags(cmd *cobra.Command) {
 	f.StringVar(&a.base, "answers", "", "answers to begin with: a JSON `object`, @FILE, or - for stdin; decline or cancel turns down what is asked")
 }
 
+// during has a client of a server for as long as f uses it, and answers what
+// the server asks.
+func (a *answering) during(ctx context.Context, app *App, spec client.Spec, f func(*client.Client) error) error {
+	answers, err := a.answerer(app)
+	if err != nil {
+		return err
+	}
+	c, err := app.open(ctx, []client.Spec{spec}, client.Options{Handlers: client.Handlers{Input: answers.answer}})
+	if err != nil {
+		return err
+	}
+	return errors.Join(answers.err(f(c)), c.Close(context.WithoutCancel(ctx)))
+}
+
 // answerer returns what answers the questions of servers.
 func (a *answering) answerer(app *App) (*answerer, error) {
 	answers := &answerer{app: app, base: a.base, words: slices.Clone(a.words), seen: make(map[string]bool), used: make(map[string]bool)}
@@ -58,11 +72,6 @@ type answerer struct {
 	used   map[string]bool // words that answered something
 	seen   map[string]bool // questions that were answered
 	failed error
-}
-
-// options are those of a client whose servers may ask.
-func (a *answerer) options() client.Options {
-	return client.Options{Handlers: client.Handlers{Input: a.answer}}
 }
 
 // unanswered is the [client.InputHandler] of commands that answer nothing.

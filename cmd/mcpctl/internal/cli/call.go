@@ -81,14 +81,15 @@ const callExample = `  # A tool of a configured server
 func newCallCmd(app *App) *cobra.Command {
 	var o callOptions
 	cmd := &cobra.Command{
-		Use:     "call [server.]tool [name=value...] [flags] [-- command args...]",
-		Short:   "Call a tool",
-		Long:    callLong,
-		Example: callExample,
+		Use:        "call [server.]tool [name=value...] [flags] [-- command args...]",
+		Short:      "Call a tool",
+		SuggestFor: []string{"run", "exec", "invoke", "use"},
+		Long:       callLong,
+		Example:    callExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.words = o.split(cmd, args)
 			if len(o.words) == 0 || o.words[0] == "" {
-				return usagef("there is no tool to call")
+				return usageError{errors.New("there is no tool to call"), "mcpctl list shows what there is"}
 			}
 			o.tool, o.words = o.words[0], o.words[1:]
 			return runCall(cmd.Context(), app, o)
@@ -113,10 +114,6 @@ func runCall(ctx context.Context, app *App, o callOptions) error {
 	if err != nil {
 		return err
 	}
-	answers, err := o.answerer(app)
-	if err != nil {
-		return err
-	}
 	approval := &approver{app: app, config: o.config, yes: o.yes}
 	if spec.Approve, err = approval.handler(spec.Name); err != nil {
 		return err
@@ -125,12 +122,7 @@ func runCall(ctx context.Context, app *App, o callOptions) error {
 		// Who decides is asked last, when everything else was found right.
 		spec.Approve = func(context.Context, client.Approval) (bool, error) { return false, nil }
 	}
-	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
-	if err != nil {
-		return err
-	}
-	err = answers.err(o.call(ctx, app, c, approval, spec.Name, name))
-	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+	return o.during(ctx, app, spec, func(c *client.Client) error { return o.call(ctx, app, c, approval, spec.Name, name) })
 }
 
 func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, approval *approver, server, name string) error {
@@ -229,8 +221,8 @@ func toolNamed(s catalog.Server, name string) (catalog.Tool, error) {
 		return catalog.Tool{}, &client.UnknownToolError{Server: s.Name, Tool: name, Problem: problem}
 	}
 	unknown := fmt.Errorf("%s: no such tool: %s", s.Name, clip(name))
-	if after, ok := strings.CutPrefix(name, s.Name+"."); ok && slices.Contains(names, after) {
-		name = after // the server was named already
+	if rest, ok := flatName(s.Name, name); ok && slices.Contains(names, rest) {
+		name = rest // the server is known already
 	}
 	return catalog.Tool{}, suggest(unknown, name, names)
 }

@@ -98,6 +98,9 @@ func readArguments(ctx context.Context, app *App, schema json.RawMessage, base s
 func (r *argumentReader) word(ctx context.Context, args *object, word string) error {
 	key, value, ok := strings.Cut(word, "=")
 	if !ok || key == "" || key == ":" {
+		if strings.HasPrefix(word, "{") {
+			return usagef("%q is no argument: --args takes JSON", clip(word))
+		}
 		return usagef("%q is no argument: write name=value, or name:=JSON", clip(word))
 	}
 	r.steps = 0

@@ -46,7 +46,7 @@ func newCompleteCmd(app *App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.words = o.split(cmd, args)
 			if len(o.words) < 2 {
-				return usagef("there must be a prompt or a template, and the argument to complete as name=prefix")
+				return usageError{errors.New("there must be a prompt or a template, and the argument to complete as name=prefix"), "mcpctl list prompts and mcpctl list templates show what there is"}
 			}
 			o.ref, o.words = o.words[0], o.words[1:]
 			return runComplete(cmd.Context(), app, o)

@@ -36,10 +36,11 @@ const describeExample = `  # A tool of a configured server
 func newDescribeCmd(app *App) *cobra.Command {
 	var o describeOptions
 	cmd := &cobra.Command{
-		Use:     "describe [server.]tool|[server.]prompt|server [flags] [-- command args...]",
-		Short:   "Describe a tool, a prompt or a server",
-		Long:    describeLong,
-		Example: describeExample,
+		Use:        "describe [server.]tool|[server.]prompt|server [flags] [-- command args...]",
+		Short:      "Describe a tool, a prompt or a server",
+		SuggestFor: []string{"show", "info", "inspect", "get"},
+		Long:       describeLong,
+		Example:    describeExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = o.split(cmd, args)
 			if len(args) > 1 {

@@ -57,10 +57,11 @@ const listExample = `  # The tools of all configured servers
 func newListCmd(app *App) *cobra.Command {
 	o := listOptions{kind: view.Tools}
 	cmd := &cobra.Command{
-		Use:     "list [tools|resources|templates|prompts] [server|URL...] [flags] [-- command args...]",
-		Short:   "List what servers offer",
-		Long:    listLong,
-		Example: listExample,
+		Use:        "list [tools|resources|templates|prompts] [server|URL...] [flags] [-- command args...]",
+		Short:      "List what servers offer",
+		SuggestFor: []string{"ls", "tools", "servers", "status", "resources", "prompts"},
+		Long:       listLong,
+		Example:    listExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = o.split(cmd, args)
 			if kind, rest := leadingKind(args); kind != "" {

@@ -42,14 +42,15 @@ const readExample = `  # A resource of the only configured server
 func newReadCmd(app *App) *cobra.Command {
 	var o readOptions
 	cmd := &cobra.Command{
-		Use:     "read URI [flags] [-- command args...]",
-		Short:   "Read a resource",
-		Long:    readLong,
-		Example: readExample,
+		Use:        "read URI [flags] [-- command args...]",
+		Short:      "Read a resource",
+		SuggestFor: []string{"cat", "resource"},
+		Long:       readLong,
+		Example:    readExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = o.split(cmd, args)
 			if len(args) != 1 {
-				return usagef("there must be one URI to read, not %d", len(args))
+				return usageError{fmt.Errorf("there must be one URI to read, not %d", len(args)), "mcpctl list resources shows what there is"}
 			}
 			o.uri = args[0]
 			return runRead(cmd.Context(), app, o)
@@ -82,21 +83,15 @@ func runRead(ctx context.Context, app *App, o readOptions) error {
 	if err := o.prepare(app); err != nil {
 		return err
 	}
-	answers, err := o.answerer(app)
-	if err != nil {
-		return err
-	}
-	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
-	if err != nil {
-		return err
-	}
-	stop := app.Err.Progress(func() string { return "waiting for " + ui.Clean(spec.Name) })
-	result, err := c.Server(spec.Name).ReadResource(ctx, o.uri)
-	stop()
-	if err == nil {
-		err = o.show(ctx, app, spec.Name, result)
-	}
-	return errors.Join(answers.err(err), c.Close(context.WithoutCancel(ctx)))
+	return o.during(ctx, app, spec, func(c *client.Client) error {
+		stop := app.Err.Progress(func() string { return "waiting for " + ui.Clean(spec.Name) })
+		result, err := c.Server(spec.Name).ReadResource(ctx, o.uri)
+		stop()
+		if err != nil {
+			return err
+		}
+		return o.show(ctx, app, spec.Name, result)
+	})
 }
 
 func (o *readOptions) show(ctx context.Context, app *App, server string, result *client.ReadResult) error {
@@ -162,7 +157,7 @@ func newPromptCmd(app *App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.words = o.split(cmd, args)
 			if len(o.words) == 0 {
-				return usagef("there is no prompt to fill in")
+				return usageError{errors.New("there is no prompt to fill in"), "mcpctl list prompts shows what there is"}
 			}
 			o.prompt, o.words = o.words[0], o.words[1:]
 			return runPrompt(cmd.Context(), app, o)
@@ -183,15 +178,7 @@ func runPrompt(ctx context.Context, app *App, o promptOptions) error {
 	if err != nil {
 		return err
 	}
-	answers, err := o.answerer(app)
-	if err != nil {
-		return err
-	}
-	c, err := app.open(ctx, []client.Spec{spec}, answers.options())
-	if err != nil {
-		return err
-	}
-	return errors.Join(answers.err(o.get(ctx, app, c.Server(spec.Name), name)), c.Close(context.WithoutCancel(ctx)))
+	return o.during(ctx, app, spec, func(c *client.Client) error { return o.get(ctx, app, c.Server(spec.Name), name) })
 }
 
 func (o *promptOptions) get(ctx context.Context, app *App, server *client.Server, name string) error {

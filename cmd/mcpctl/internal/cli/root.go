@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -159,6 +160,11 @@ func usageHint(ran *cobra.Command, args []string, err error) string {
 		return "a time has a unit, such as 5s or 2m"
 	}
 	if len(args) > 0 && strings.HasPrefix(err.Error(), "unknown command") {
+		for _, c := range ran.Commands() {
+			if slices.Contains(c.SuggestFor, args[0]) {
+				return "did you mean mcpctl " + c.Name() + "?"
+			}
+		}
 		if near := config.Nearest(args[0], commands); near != "" {
 			return "did you mean mcpctl " + near + "?"
 		}

@@ -36,10 +36,11 @@ const searchExample = `  # Which tool knows the weather?
 func newSearchCmd(app *App) *cobra.Command {
 	var o searchOptions
 	cmd := &cobra.Command{
-		Use:     "search word... [flags] [-- command args...]",
-		Short:   "Search what servers offer",
-		Long:    searchLong,
-		Example: searchExample,
+		Use:        "search word... [flags] [-- command args...]",
+		Short:      "Search what servers offer",
+		SuggestFor: []string{"find", "grep"},
+		Long:       searchLong,
+		Example:    searchExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.words = o.split(cmd, args)
 			if len(o.words) == 0 || slices.Contains(o.words, "") {

@@ -170,34 +170,17 @@ func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (c
 			break
 		}
 	}
-	if server == "" {
-		enabled := cfg.Enabled()
-		switch len(enabled) {
-		case 0:
-			return client.Spec{}, "", noServers(cfg)
-		case 1:
-			server = enabled[0]
-		default:
-			hint := "the servers are " + strings.Join(enabled, ", ")
-			first, _, _ := strings.Cut(ref, ".")
-			owners := app.owners(cfg, ref)
-			for i := range owners {
-				owners[i] += "." + ref
-			}
-			if near := config.Nearest(first, enabled); len(owners) > 0 {
-				hint = fmt.Sprintf("did you mean %s?", strings.Join(owners, " or "))
-			} else if near != "" {
-				hint = fmt.Sprintf("did you mean the server %s?", near)
-			}
-			problem := fmt.Errorf("%s does not begin with the name of a server", clip(ref))
-			switch {
-			case slices.Contains(enabled, ref):
-				problem, hint = fmt.Errorf("%s is a server, and nothing of it is named", ref), "put what is meant behind its name and a dot: "+ref+".NAME"
-			case ref == "":
-				problem = errSeveral
-			}
-			return client.Spec{}, "", usageError{problem, hint}
-		}
+	enabled := cfg.Enabled()
+	switch {
+	case server != "" && rest == "" && !whole:
+		return client.Spec{}, "", nothingNamed(server)
+	case server != "":
+	case len(enabled) == 0:
+		return client.Spec{}, "", noServers(cfg)
+	case len(enabled) == 1:
+		server = enabled[0]
+	default:
+		return client.Spec{}, "", app.whichServer(cfg, ref)
 	}
 	specs, err := cfg.Specs(server)
 	if err != nil {
@@ -208,6 +191,49 @@ func (t *target) oneOf(ctx context.Context, app *App, ref string, whole bool) (c
 
 // errSeveral is that nothing says which server is meant.
 var errSeveral = errors.New("several servers are configured; -s says which is meant")
+
+// whichServer says that ref, or nothing at all, does not tell which of several
+// servers is meant, and what may have been.
+func (app *App) whichServer(cfg *config.Config, ref string) error {
+	enabled := cfg.Enabled()
+	hint := "the servers are " + strings.Join(enabled, ", ")
+	switch {
+	case ref == "":
+		return usageError{errSeveral, hint}
+	case slices.Contains(enabled, ref):
+		return nothingNamed(ref)
+	}
+	var meant []string
+	for _, server := range app.owners(cfg, ref) {
+		meant = append(meant, server+"."+ref)
+	}
+	for _, server := range enabled {
+		if rest, ok := flatName(server, ref); ok {
+			meant = append(meant, server+"."+rest)
+		}
+	}
+	first, _, _ := strings.Cut(ref, ".")
+	if near := config.Nearest(first, enabled); len(meant) > 0 {
+		hint = fmt.Sprintf("did you mean %s?", strings.Join(meant, " or "))
+	} else if near != "" {
+		hint = fmt.Sprintf("did you mean the server %s?", near)
+	}
+	return usageError{fmt.Errorf("%s does not begin with the name of a server", clip(ref)), hint}
+}
+
+func nothingNamed(server string) error {
+	return usageError{fmt.Errorf("%s is a server, and nothing of it is named", server), "put what is meant behind its name and a dot: " + server + ".NAME"}
+}
+
+// flatName returns what stands behind the name of a server in the notation of
+// other programs: server_tool, as models are given names, or server/tool.
+func flatName(server, ref string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(ref, server)
+	if !ok || len(rest) < 2 || !strings.ContainsAny(rest[:1], "._/:") {
+		return "", false
+	}
+	return rest[1:], true
+}
 
 func (t *target) spec(app *App, a config.Adhoc) (client.Spec, error) {
 	spec, err := a.Spec(app.configOptions())

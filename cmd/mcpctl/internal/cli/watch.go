@@ -45,10 +45,11 @@ const watchExample = `  # All configured servers
 func newWatchCmd(app *App) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
-		Use:     "watch [server|URL...] [flags] [-- command args...]",
-		Short:   "Say when lists and resources of servers change",
-		Long:    watchLong,
-		Example: watchExample,
+		Use:        "watch [server|URL...] [flags] [-- command args...]",
+		Short:      "Say when lists and resources of servers change",
+		SuggestFor: []string{"subscribe", "tail"},
+		Long:       watchLong,
+		Example:    watchExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.servers = append(o.servers, o.split(cmd, args)...)
 			return runWatch(cmd.Context(), app, o)
