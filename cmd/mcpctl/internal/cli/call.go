@@ -160,7 +160,7 @@ func (o *callOptions) call(ctx context.Context, app *App, c *client.Client, appr
 	result, err := tool.Call(ctx, client.Call{
 		Arguments: arguments, ToolErrors: client.ReturnToolErrors,
 		OnProgress: func(p client.Progress) {
-			text := progressText(tool.Name, p)
+			text := progressText(app.Err, tool.Name, p)
 			progress.Store(&text)
 			if !app.Err.Terminal {
 				app.Log.Info("progress", "server", server, "text", text)
@@ -244,15 +244,16 @@ func (o *callOptions) refused(ctx context.Context, app *App, tool client.Tool, e
 	}
 }
 
-func progressText(tool string, p client.Progress) string {
-	text := fmt.Sprintf("%s: %v", tool, p.Progress)
+func progressText(out *ui.Stream, tool string, p client.Progress) string {
+	text := fmt.Sprint(p.Progress)
 	if p.Total > 0 {
-		text = fmt.Sprintf("%s: %.0f %%", tool, 100*p.Progress/p.Total)
+		part := p.Progress / p.Total
+		text = fmt.Sprintf("%.0f %%", 100*part)
+		if out.Terminal {
+			text += " " + out.Bar(part) // what is cut off first
+		}
 	}
-	if p.Message != "" {
-		text += " " + p.Message
-	}
-	return ui.Clean(text)
+	return ui.Clean(strings.TrimSpace(tool + ": " + text + " " + p.Message))
 }
 
 // onlyMember returns the value of an object's only member, nil if there is no

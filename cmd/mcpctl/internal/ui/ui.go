@@ -270,6 +270,14 @@ func (s *Stream) Progress(message func() string) (stop func()) {
 	})
 }
 
+// Bar draws how much of something is done: a part from 0 to 1; others count as
+// the nearer of the two.
+func (s *Stream) Bar(part float64) string {
+	const cells = 20
+	done := int(cells * min(max(part, 0), 1))
+	return strings.Repeat(s.Sign("━", "="), done) + strings.Repeat(s.Sign("╌", "."), cells-done)
+}
+
 // TTY returns the terminal, nil where there is none.
 func (s *Stream) TTY() *os.File { return s.file }
 

@@ -114,3 +114,22 @@ func TestProgressGivesWay(t *testing.T) {
 		}
 	})
 }
+
+func TestBar(t *testing.T) {
+	for _, test := range []struct {
+		utf8 bool
+		part float64
+		want string
+	}{
+		{false, 0, "...................."},
+		{false, 0.5, "==========.........."},
+		{false, 0.999, "===================."},
+		{true, 1, "━━━━━━━━━━━━━━━━━━━━"},
+		{true, 1e300, "━━━━━━━━━━━━━━━━━━━━"},
+		{true, -1, "╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌"},
+	} {
+		if got := (&Stream{UTF8: test.utf8}).Bar(test.part); got != test.want {
+			t.Errorf("%v: %s, want %s", test.part, got, test.want)
+		}
+	}
+}
