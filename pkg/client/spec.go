@@ -69,7 +69,10 @@ type Stdio struct {
 	// short list: HOME, LOGNAME, PATH, SHELL, TERM and USER on POSIX, and
 	// APPDATA, HOMEDRIVE, HOMEPATH, LOCALAPPDATA, PATH,
 	// PROCESSOR_ARCHITECTURE, SYSTEMDRIVE, SYSTEMROOT, TEMP, USERNAME and
-	// USERPROFILE on Windows.
+	// USERPROFILE on Windows; everywhere what names certificates to trust
+	// (CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, SSL_CERT_DIR,
+	// SSL_CERT_FILE), and proxies (ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, NO_PROXY
+	// and their lower case), unless a user stands in their address.
 	NoInheritEnv bool
 }
 

@@ -194,6 +194,7 @@ func TestStdioEnvironment(t *testing.T) {
 	parent := map[string]string{
 		"HOME": "/h", "LOGNAME": "l", "PATH": "/bin", "SHELL": "/bin/sh", "TERM": "() { evil; }", "USER": "u",
 		"API_TOKEN": "parent secret", "LANG": "C",
+		"NODE_EXTRA_CA_CERTS": "/ca.pem", "https_proxy": "http://proxy:8080", "HTTP_PROXY": "http://me:secret@proxy:8080",
 	}
 	lookup := func(name string) (string, bool) { v, ok := parent[name]; return v, ok }
 	tests := []struct {
@@ -201,10 +202,14 @@ func TestStdioEnvironment(t *testing.T) {
 		edit func(*client.Stdio)
 		want []string
 	}{
-		{"default", func(*client.Stdio) {}, []string{"HOME=/h", "LOGNAME=l", "PATH=/bin", "SHELL=/bin/sh", "USER=u"}},
+		{"default", func(*client.Stdio) {}, []string{
+			"HOME=/h", "LOGNAME=l", "NODE_EXTRA_CA_CERTS=/ca.pem", "PATH=/bin", "SHELL=/bin/sh", "USER=u", "https_proxy=http://proxy:8080",
+		}},
 		{
 			"own", func(s *client.Stdio) { s.Env = map[string]string{"HOME": "/mine", "X": "1"} },
-			[]string{"HOME=/mine", "LOGNAME=l", "PATH=/bin", "SHELL=/bin/sh", "USER=u", "X=1"},
+			[]string{
+				"HOME=/mine", "LOGNAME=l", "NODE_EXTRA_CA_CERTS=/ca.pem", "PATH=/bin", "SHELL=/bin/sh", "USER=u", "X=1", "https_proxy=http://proxy:8080",
+			},
 		},
 		{"none", func(s *client.Stdio) { s.NoInheritEnv = true }, []string{}},
 		{"own only", func(s *client.Stdio) { s.NoInheritEnv = true; s.Env = map[string]string{"X": "1"} }, []string{"X=1"}},
