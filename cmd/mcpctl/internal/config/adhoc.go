@@ -29,8 +29,9 @@ type Adhoc struct {
 
 // Spec returns what to connect to. The name is the host of the URL, with its
 // port if there is one, or the base name of the command; for npx, bunx, uvx and
-// pipx it is the base name of the package that they run. An error is a mistake
-// on the command line; it shows no values.
+// pipx it is the base name of the package that they run, or its scope where that
+// says no more than mcp. An error is a mistake on the command line; it shows no
+// values.
 func (a Adhoc) Spec(o Options) (client.Spec, error) {
 	var spec client.Spec
 	var err error
@@ -107,7 +108,11 @@ func commandName(argv []string) string {
 			continue
 		}
 		pkg, _, _ := strings.Cut(strings.TrimPrefix(arg, "@"), "@") // without the version
-		if pkg = baseName(pkg); pkg != "" {
+		scope, _, scoped := strings.Cut(pkg, "/")
+		if pkg = baseName(pkg); scoped && slices.Contains([]string{"mcp", "mcp-server", "server"}, pkg) {
+			return scope // as in @playwright/mcp
+		}
+		if pkg != "" {
 			return pkg
 		}
 	}

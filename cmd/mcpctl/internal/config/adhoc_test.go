@@ -68,6 +68,7 @@ func TestCommandName(t *testing.T) {
 		".exe":               {".exe"},
 		"server-everything":  {"npx", "-y", "@modelcontextprotocol/server-everything@latest", "stdio"},
 		"mcp-server-git":     {"/usr/bin/uvx", "mcp-server-git@2026.1", "--repository", "."},
+		"playwright":         {"npx", "@playwright/mcp@latest"},
 		"server-memory":      {"npx.cmd", "--yes", "@modelcontextprotocol/server-memory"},
 		"mcp-server-fetch":   {"pipx", "run", "mcp-server-fetch"},
 		"npx":                {"npx", "--help"},
