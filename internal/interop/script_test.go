@@ -9,9 +9,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs mcpctl in a shell's way against the reference servers, which
-// mcp.json in the script's folder configures. MEMORY and FILES are commands of
-// two of them, and $EVERYTHING_URL is the third over streamable HTTP.
+// TestScripts runs scripts against the reference servers, which the
+// configuration has as everything, files and memory. $NODE with $EVERYTHING or
+// $FILESYSTEM starts one, and $EVERYTHING_URL is one over streamable HTTP. The
+// files that a server may see are in $WORK/files.
 func TestScripts(t *testing.T) {
 	p := needPeers(t)
 	program, err := bin.build()
