@@ -22,8 +22,8 @@ import (
 // without a handler, which has all questions that were asked together.
 // Servers of older revisions do not say which request that is, and are told
 // that the question was cancelled; the context then has the values of no call.
-// It ends when the server takes the question back, and over streamable HTTP
-// also with the request on whose stream the question came.
+// It ends when the server takes the question back or is gone, and over
+// streamable HTTP also with the request on whose stream the question came.
 // The time that a handler takes does not count against timeouts.
 type InputHandler func(context.Context, *InputRequest) (*InputAnswer, error)
 
