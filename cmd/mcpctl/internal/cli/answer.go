@@ -330,7 +330,7 @@ func answerHint(requests ...*client.InputRequest) string {
 	var flags, optional []string
 	for _, r := range requests {
 		if r.URL != "" {
-			return "a page is visited by a person: call it on a terminal"
+			return "a page is visited by a person: call it on a terminal, or say no with --answers decline"
 		}
 		required := missing(r.Schema, nil)
 		for _, m := range schemadoc.SplitValid(rawMember(r.Schema, "properties")) {
