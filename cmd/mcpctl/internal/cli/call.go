@@ -41,7 +41,7 @@ Arguments are typed by the tool's schema:
 
   name=value      a value; a string stays one, whatever it looks like
   name:=JSON      JSON as it is
-  name=@FILE      what a file holds; @- is standard input, @@ begins a text with @
+  name=@FILE      what a file holds, @- standard input; @@ begins a text with @
   name.inner=x    within an object
 
 A name that is repeated makes a list. --args gives a JSON object to begin with.
@@ -50,8 +50,9 @@ its arguments are shown.
 
 On a terminal missing arguments are asked for in a form, and so are questions
 that the server has in the middle of the call, and the approval that the
-configuration (approval in mcp.json) may want. Elsewhere, and with --no-input, nothing is asked:
---answer answers questions, in the same notation, and --yes approves.
+configuration (approval in mcp.json) may want. Elsewhere, and with --no-input,
+nothing is asked: --answer answers questions, in the same notation, and --yes
+approves.
 
 Text is printed as it is; images, sounds and links are a line each, which names
 the type and size. --save writes them into files. --jq filters what -o json

@@ -20,8 +20,8 @@ type completeOptions struct {
 	words []string // the argument, then others that are decided
 }
 
-const completeLong = `Asks a server what an argument of a prompt, or a variable of a resource template,
-may be, and prints the values, one on a line.
+const completeLong = `Asks a server what an argument of a prompt, or a variable of a resource
+template, may be, and prints the values, one on a line.
 
 The first argument behind the prompt or template is the one to complete, with
 what there is of it; those behind it are decided already. What has a { in it is

@@ -13,9 +13,9 @@ import (
 // shells are those that completion is written for.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-const completionLong = `Prints the script that lets a shell complete what is typed after mcpctl: commands
-and flags, servers, tools and their arguments with the values that a schema
-lists, prompts, resources.
+const completionLong = `Prints the script that lets a shell complete what is typed after mcpctl:
+commands and flags, servers, tools and their arguments with the values that a
+schema lists, prompts, resources.
 
 Names come from a cache that every command fills that asks a server, such as
 mcpctl list. A server that is not in it is asked when Tab is pressed, for two

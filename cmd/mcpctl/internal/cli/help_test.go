@@ -33,6 +33,11 @@ func TestHelp(t *testing.T) {
 					t.Errorf("a line ends with a space: %q", line)
 				}
 			}
+			for line := range strings.Lines(cmd.Long) {
+				if len(strings.TrimSuffix(line, "\n")) > 80 {
+					t.Errorf("a line is longer than 80: %q", line)
+				}
+			}
 			golden := filepath.Join("testdata", "help", name+".txt")
 			if *update {
 				if err := os.MkdirAll(filepath.Dir(golden), 0o777); err != nil {

@@ -15,9 +15,9 @@ type snapshotOptions struct {
 	partial bool
 }
 
-const snapshotLong = `Saves what MCP servers publish as a catalogue: all configured ones, or those that
-are named. The same servers give the same bytes, so that a repository can hold
-the file and "mcpctl diff" can compare with it.
+const snapshotLong = `Saves what MCP servers publish as a catalogue: all configured ones, or those
+that are named. The same servers give the same bytes, so that a repository can
+hold the file and "mcpctl diff" can compare with it.
 
 If any server fails nothing is written and an old file stays, unless --partial
 is given: then the file says which servers are missing. The failure decides the

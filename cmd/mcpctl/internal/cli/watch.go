@@ -24,8 +24,8 @@ type watchOptions struct {
 }
 
 const watchLong = `Prints a line of JSON whenever a list of a server has changed, of its tools,
-resources or prompts, and with --resource whenever that resource has, until it is
-interrupted. A connection that breaks is made anew.
+resources or prompts, and with --resource whenever that resource has, until it
+is interrupted. A connection that breaks is made anew.
 
 A server that is a command is started for the watch alone: it tells about what
 happens in that process, and not about what another one of it changes.
