@@ -113,7 +113,7 @@ func runCall(ctx context.Context, app *App, o callOptions) error {
 	}
 	spec, name, err := o.one(ctx, app, o.tool)
 	if err != nil {
-		return err
+		return joined(err, o.words)
 	}
 	approval := &approver{app: app, config: o.config, yes: o.yes}
 	if spec.Approve, err = approval.handler(spec.Name); err != nil {

@@ -176,7 +176,7 @@ func runPrompt(ctx context.Context, app *App, o promptOptions) error {
 	}
 	spec, name, err := o.one(ctx, app, o.prompt)
 	if err != nil {
-		return err
+		return joined(err, o.words)
 	}
 	return o.during(ctx, app, spec, func(c *client.Client) error { return o.get(ctx, app, c.Server(spec.Name), name) })
 }

@@ -221,8 +221,25 @@ func (app *App) whichServer(cfg *config.Config, ref string) error {
 	return usageError{fmt.Errorf("%s does not begin with the name of a server", clip(ref)), hint}
 }
 
+// serverAlone is the name of a server where something of it must be named.
+type serverAlone string
+
+func (e serverAlone) Error() string {
+	return string(e) + " is a server, and nothing of it is named"
+}
+
 func nothingNamed(server string) error {
-	return usageError{fmt.Errorf("%s is a server, and nothing of it is named", server), "put what is meant behind its name and a dot: " + server + ".NAME"}
+	return usageError{serverAlone(server), "put what is meant behind its name and a dot: " + server + ".NAME"}
+}
+
+// joined takes a word behind the name of a server for what is meant of it, as
+// other programs do.
+func joined(err error, words []string) error {
+	server, alone := errors.AsType[serverAlone](err)
+	if !alone || len(words) == 0 || strings.Contains(words[0], "=") {
+		return err
+	}
+	return hinted{err, fmt.Sprintf("did you mean %s.%s?", string(server), clip(words[0]))}
 }
 
 // flatName returns what stands behind the name of a server in the notation of
