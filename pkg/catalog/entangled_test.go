@@ -62,7 +62,7 @@ func TestEntangled(t *testing.T) {
 					if got != want && got != "U" && (is.want == "=" || !mixed[name]) {
 						t.Errorf("%s %s: %s, want %s: %v", is.change, side, got, want, changes)
 					}
-					if took > 2*time.Second {
+					if took > 30*time.Second { // hours, if each use counts
 						t.Errorf("%s %s took %v", is.change, side, took)
 					}
 				}
