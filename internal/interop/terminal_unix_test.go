@@ -80,3 +80,15 @@ func TestProgressOnATerminal(t *testing.T) {
 		t.Errorf("%v, printed %s, shown:\n%s", err, printed, shown)
 	}
 }
+
+// A page that the server wants visited is shown with its host, and opened by
+// nobody but the person.
+func TestPageOnATerminal(t *testing.T) {
+	p := needPeers(t)
+	shown, printed, err := onTerminal(
+		t, "Visit it?", "\x1b[B\x1b[B\r", "call", "trigger-url-elicitation", "url=https://login.example/start", "--", p.node, p.script("everything"), "stdio",
+	)
+	if err != nil || !strings.Contains(printed, `"action": "decline"`) || !strings.Contains(shown, "a page of login.example:") || !strings.Contains(shown, "https://login.example/start") {
+		t.Errorf("%v, printed %s, shown:\n%s", err, printed, shown)
+	}
+}
