@@ -60,8 +60,9 @@ func Command(behaviour string, args ...string) (command string, arguments []stri
 //	asks               modern, asks for a number "n" in the middle of a call
 //	asks-if-it-may     the same, but refuses where the client answers nothing
 //	dies-on-call       modern, exits with status 4 when a tool is called
-//	logs [MORE]        modern, logs at three levels when a tool is called, and
-//	                   returns the level that it was asked for
+//	logs [MORE]        modern, logs at three levels when a tool is called, behind
+//	                   as many errors as MORE says, and returns the level that it
+//	                   was asked for
 //	stalls FILE        modern, never answers tools/call; its process id goes
 //	                   to FILE when that is called, and FILE.cancelled appears
 //	                   when the call is cancelled

@@ -276,22 +276,26 @@ func within(part, whole judgement) judgement {
 // place reports a place as a whole.
 func (l *locator) place(was, is *schemadoc.Value, at, verdict judgement, whole bool) found {
 	c := Change{
-		Pointer: l.new.Pointer(is), Severity: at.severity,
+		Pointer: l.new.Pointer(is), Severity: at.severity, Code: l.code(at.severity),
 		Old: oneLine(was), New: oneLine(is), Witness: witnessText(verdict.witness),
 	}
-	switch {
-	case at.undecided:
+	if at.undecided {
 		c.Code, c.Reason = NotDecided, at.reason
-	case l.side == Input && at.severity == Compatible:
-		c.Code = InputWidened
-	case l.side == Input:
-		c.Code = InputNarrowed
-	case at.severity == Compatible:
-		c.Code = OutputNarrowed
-	default:
-		c.Code = OutputWidened
 	}
 	return l.add(c, at, !whole)
+}
+
+// code says what becomes of the values of a place.
+func (l *locator) code(severity Severity) Code {
+	switch {
+	case l.side == Input && severity == Compatible:
+		return InputWidened
+	case l.side == Input:
+		return InputNarrowed
+	case severity == Compatible:
+		return OutputNarrowed
+	}
+	return OutputWidened
 }
 
 func oneLine(v *schemadoc.Value) string {

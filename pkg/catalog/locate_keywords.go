@@ -130,19 +130,12 @@ func (l *locator) group(old, cur place, at judgement, keywords ...string) found 
 	if verdict.same {
 		return nothing
 	}
-	c := Change{Pointer: l.keywordAt(old, cur, keywords), Severity: verdict.severity, Witness: witnessText(verdict.witness)}
-	c.Old, c.New = keywordLine(a, keywords), keywordLine(b, keywords)
-	switch {
-	case verdict.undecided:
+	c := Change{
+		Pointer: l.keywordAt(old, cur, keywords), Severity: verdict.severity, Code: l.code(verdict.severity),
+		Old: keywordLine(a, keywords), New: keywordLine(b, keywords), Witness: witnessText(verdict.witness),
+	}
+	if verdict.undecided {
 		c.Code, c.Reason = NotDecided, verdict.reason
-	case verdict.severity == Compatible && l.side == Input:
-		c.Code = InputWidened
-	case l.side == Input:
-		c.Code = InputNarrowed
-	case verdict.severity == Compatible:
-		c.Code = OutputNarrowed
-	default:
-		c.Code = OutputWidened
 	}
 	if verdict.severity > Compatible && !verdict.undecided {
 		// The keywords alone do not know what else the place allows.

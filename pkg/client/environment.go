@@ -18,7 +18,7 @@ func inherited() []string {
 }
 
 // Without these a server, or what installs it, waits in vain for a network that
-// its parent knows the way into. The reference does not pass them on.
+// its parent knows the way into.
 var (
 	certificates = []string{"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
 	proxies      = []string{"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "http_proxy", "https_proxy", "no_proxy"}

@@ -141,7 +141,10 @@ func (o *describeOptions) describe(ctx context.Context, app *App, spec client.Sp
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		command := map[view.Kind]string{view.Tools: "call", view.Prompts: "prompt"}[kind]
+		command := "call"
+		if kind == view.Prompts {
+			command = "prompt"
+		}
 		return printed(ctx, func() error {
 			if !o.text() {
 				return o.write(ctx, app, document)
@@ -153,7 +156,9 @@ func (o *describeOptions) describe(ctx context.Context, app *App, spec client.Sp
 	if is[usageError](failed) && len(kinds) > 1 {
 		var names []string
 		for _, t := range offer.Server.Tools {
-			names = append(names, t.Name)
+			if t.Problem == "" {
+				names = append(names, t.Name)
+			}
 		}
 		for _, p := range offer.Prompts {
 			names = append(names, p.Name)

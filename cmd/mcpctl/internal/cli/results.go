@@ -47,7 +47,8 @@ func (r *resultFlags) prepare(app *App) error {
 	if r.save == "" {
 		return nil
 	}
-	for dir := app.absolute(r.save); ; dir = filepath.Dir(dir) {
+	// A root has no folder above it, even that of a drive that is not there.
+	for dir := app.absolute(r.save); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}

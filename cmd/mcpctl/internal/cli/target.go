@@ -214,7 +214,7 @@ func (app *App) whichServer(cfg *config.Config, ref string) error {
 	}
 	first, _, _ := strings.Cut(ref, ".")
 	if near := config.Nearest(first, enabled); len(meant) > 0 {
-		hint = fmt.Sprintf("did you mean %s?", strings.Join(meant, " or "))
+		hint = fmt.Sprintf("did you mean %s?", clip(strings.Join(meant, " or ")))
 	} else if near != "" {
 		hint = fmt.Sprintf("did you mean the server %s?", near)
 	}
